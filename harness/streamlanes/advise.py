@@ -1,0 +1,149 @@
+"""What a run says, in its last lines: what won, by how much, what breaks first, what is in doubt. Pure.
+
+Every claim names its client and its size, and stands on clean records only. What the records do not
+show is left out, or said to be missing.
+"""
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from streamlanes.contest import OWN, Contest, clean, doubts
+from streamlanes.lanes.base import Lane
+from streamlanes.record import NOTES, FlagName, Record, StatusName
+from streamlanes.series import Point, by_reason, points
+from streamlanes.stats import Ratio
+from streamlanes.words import ending, plain, quantity, title
+
+_COLUMNS = 110
+_INDENT = " " * 8
+_LOST = "counts.lost_tokens"
+_RUNNERS_UP = 2
+
+
+def answer(records: Sequence[Record], lane: Lane) -> list[str]:
+    """The answer of this lane's records, one block a client, then the flags; lines fit a terminal."""
+    own = [record for record in records if record.cell.lane == lane.name]
+    if not own:
+        return [f"ANSWER  none: no {lane.name} cell was measured"]
+    measured = points(own)
+    cells = Counter(record.cell.client for record in own)
+    said: list[str] = []
+    for client in sorted(cells, key=lambda name: (-cells[name], name)):
+        said += _block([point for point in measured if point.client == client], lane)
+    return [piece for line in [*said, _flags(own)] for piece in _folded(line)]
+
+
+def _folded(line: str) -> list[str]:
+    return textwrap.wrap(
+        line, _COLUMNS, subsequent_indent=_INDENT + "  ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _block(mine: Sequence[Point], lane: Lane) -> list[str]:
+    client, contest = mine[0].client, Contest(mine, lane)
+    if not contest.field:
+        return [f"ANSWER  none on the {client} client: {_no_contest(mine)}", *_breaks(mine)]
+    best, *others = contest.field
+    figures = [
+        f"{title(m.path)} {quantity(value, m.unit)}"
+        for m in contest.headline
+        if (value := clean(best, m)) is not None
+    ]
+    alone = "" if others else ", the only one with clean figures"
+    head = f"{best.line.label} on the {client} client{alone}: at {best.calls:,} calls {', '.join(figures)}"
+    against = [_against(contest, best, other) for other in others[:_RUNNERS_UP]]
+    return [f"ANSWER  {head}", *against, *_left_out(contest.left_out, mine), *_breaks(mine)]
+
+
+def _no_contest(mine: Sequence[Point]) -> str:
+    records = [record for point in mine for record in point.records if not point.bounded]
+    flags = Counter(f.name.value for r in records for f in r.flags if f.name not in NOTES | OWN)
+    if not flags:
+        return "no cell ended ok and unflagged"
+    counted = ", ".join(f"{name} in {count}" for name, count in flags.most_common())
+    return f"too few cells are beyond doubt ({counted} of {len(records)}); measure again on a quiet machine"
+
+
+def _against(contest: Contest, best: Point, other: Point) -> str:
+    """The winner over another, figure by figure, with intervals."""
+    who = f"{_INDENT}{best.line.label} against {other.line.label}"
+    found = contest.compare(best, other)
+    if not found:
+        return f"{who}: no repetition in which both are clean, so no ratio"
+    most = max(one.ratio.pairs for one in found)
+    parts = []
+    for one in found:
+        fewer = "" if one.ratio.pairs == most else f" ({_pairs(one.ratio.pairs)})"
+        parts.append(f"{title(one.metric.path)} {'same' if one.alike else _times(one.ratio) + fewer}")
+    pairs = _pairs(most) + (", so no interval" if most == 1 else "")
+    return f"{who} ({best.calls:,} calls, {pairs}): {', '.join(parts)}"
+
+
+def _pairs(count: int) -> str:
+    return f"{count} pair{'' if count == 1 else 's'}"
+
+
+def _times(ratio: Ratio) -> str:
+    if ratio.low is None or ratio.high is None:
+        return f"{ratio.value:.2f}x"
+    return f"{ratio.value:.2f}x [{ratio.low:.2f}, {ratio.high:.2f}]"
+
+
+def _left_out(left_out: Sequence[Point], mine: Sequence[Point]) -> list[str]:
+    """Who was not compared at the winner's size, unless the line on what breaks first says it."""
+    least = _least_broken(mine)
+    silent = [point for point in left_out if not (_broke(point) and point.calls == least)]
+    if not silent:
+        return []
+    why = by_reason((p.line.label, _broke(p) or ", ".join(doubts(p)) or "no figure") for p in silent)
+    said = "; ".join(f"{', '.join(labels)}: {reason}" for reason, labels in why)
+    return [f"{_INDENT}left out at {silent[0].calls:,}: {said}"]
+
+
+def _breaks(mine: Sequence[Point]) -> list[str]:
+    """What failed at the smallest size; bounded pools are left out, their limit is arithmetic."""
+    free = [point for point in mine if not point.bounded]
+    least = _least_broken(mine)
+    if not free:
+        return []
+    if least is None:
+        return [f"{_INDENT}breaks first: nothing up to {max(point.calls for point in free):,} calls"]
+    why = by_reason((p.line.label, _broke(p)) for p in free if p.calls == least and _broke(p))
+    said = "; ".join(f"{', '.join(labels)} at {least:,}: {reason}" for reason, labels in why)
+    return [f"{_INDENT}breaks first: {said}"]
+
+
+def _least_broken(mine: Sequence[Point]) -> int | None:
+    return min((point.calls for point in mine if not point.bounded and _broke(point)), default=None)
+
+
+def _broke(point: Point) -> str:
+    """How the backend itself failed here; empty if it did not."""
+    for record in point.records:
+        if record.status.name not in (StatusName.OK, StatusName.SKIPPED):
+            return ending(record)
+    limited = any(f.name is FlagName.CLIENT_LIMITED for record in point.records for f in record.flags)
+    return FlagName.CLIENT_LIMITED.value if limited else ""
+
+
+def _flags(records: Sequence[Record]) -> str:
+    statuses = Counter(r.status.name.replace("_", " ") for r in records if r.status.name is not StatusName.OK)
+    flags = Counter(flag.name.value for record in records for flag in record.flags)
+    noisy = flags.pop(FlagName.NOISY_HOST.value, 0)
+    counted = [f"{count} {name}" for names in (statuses, flags) for name, count in sorted(names.items())]
+    host = f"host noisy in {noisy} of {len(records)} cells" if noisy else "host quiet"
+    ended = [record for record in records if record.status.name is StatusName.OK]
+    parts = [", ".join(counted) or "none", *([host] if ended or noisy else []), *_lost(ended)]
+    return f"FLAGS   {'; '.join(parts)}"
+
+
+def _lost(ended: Iterable[Record]) -> list[str]:
+    """Lost tokens of all cells that ended ok; a cell whose count is not known is said, not skipped."""
+    asked = [r for r in ended if _LOST in r.missing or r.figure(_LOST) is not None]
+    if not asked:
+        return []
+    known = [value for record in asked if (value := record.figure(_LOST)) is not None]
+    unknown = len(asked) - len(known)
+    text = f"{plain(sum(known))} tokens lost" if known else "lost tokens not known"
+    return [text + (f" (not known in {unknown} cells)" if known and unknown else "")]

@@ -1,0 +1,107 @@
+"""Main of the measured process: `python -m streamlanes.cell`, told what to run on standard input.
+
+It imports the standard library and what the cell measures, nothing else, and computes no figures.
+One JSON object a line, in turn:
+
+  parent -> spec          cell -> {"word": "ready"}      interpreter, loop, workers up and idle
+  parent -> {"go": true}  cell -> {"word": "drained"}    every job has ended; facts come with it
+  parent -> {"exit": true}                               pool workers stay until then
+
+Instead of `ready` or `drained`: {"word": "refused", "reached": k, "reason": text} when the system
+gave no more threads or processes, {"word": "failed", "reason": text} for anything else.
+"""
+
+import gc
+import json
+import os
+import platform
+import resource
+import sys
+import threading
+import traceback
+from importlib import import_module
+from typing import Any
+
+from streamlanes.backends.base import Backend, Jobs, Options, Refused
+from streamlanes.clients.base import Setting
+from streamlanes.pauses import watched
+from streamlanes.samples import Table
+
+
+def load(target: str) -> Any:
+    """The attribute that "module:attribute" names."""
+    module, attribute = target.split(":")
+    return getattr(import_module(module), attribute)
+
+
+def compose(spec: dict[str, Any]) -> Backend:
+    """Put lane's job, client and backend together as the spec names them."""
+    schedule = Table.open(spec["schedule"]["path"], spec["schedule"]["columns"])
+    samples = Table.open(spec["samples"]["path"], spec["samples"]["columns"])
+    addresses = tuple((str(host), int(port)) for host, port in spec["addresses"])
+    client = load(spec["client"])(Setting(schedule, addresses, spec["hold"]))
+    job = load(spec["job"])(schedule, samples, client)
+    options = Options(width=spec["width"], workers=spec["workers"], start_method=spec["start_method"])
+    backend: Backend = load(spec["backend"])(Jobs(job, schedule, range(spec["calls"])), options)
+    return backend
+
+
+def configure(spec: dict[str, Any]) -> None:
+    """Set what was asked for; what was not keeps the interpreter's default."""
+    if spec["stack_kib"] is not None:
+        threading.stack_size(spec["stack_kib"] * 1024)
+    if spec["switch_ms"] is not None:
+        sys.setswitchinterval(spec["switch_ms"] / 1000)
+
+
+def facts() -> dict[str, object]:
+    """What this interpreter is and what it really used."""
+    stack = threading.stack_size() or resource.getrlimit(resource.RLIMIT_STACK)[0]
+    gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+    ours = {name.partition(".")[0] for name in sys.modules} - set(sys.stdlib_module_names)
+    return {
+        "implementation": platform.python_implementation(),
+        "python": platform.python_version(),
+        "gil": gil,
+        "switch_ms": sys.getswitchinterval() * 1000,
+        "stack_kib": None if stack == resource.RLIM_INFINITY else stack // 1024,
+        "modules": sorted(name for name in ours if not name.startswith("_")),
+    }
+
+
+def main() -> None:
+    """Run one cell as the parent says."""
+    # The channel moves off standard output, so that nothing a library prints can break it.
+    channel = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+
+    def say(word: str, **content: object) -> None:
+        channel.write(json.dumps({"word": word, **content}) + "\n")
+
+    spec = json.loads(sys.stdin.readline())
+    try:
+        configure(spec)
+        backend = compose(spec)
+        backend.open()
+        if spec["gc"] == "freeze":
+            gc.collect()
+            gc.freeze()
+        say("ready")
+        if not sys.stdin.readline():
+            return  # the parent is gone
+        with watched() as pauses:
+            backend.run()
+        found = backend.facts()
+        gc_facts = found.pop("gc", None) or pauses.facts()
+        say("drained", facts={**facts(), **found}, gc=gc_facts)
+        sys.stdin.readline()
+        backend.close()
+    except Refused as refusal:
+        say("refused", reached=refusal.reached, reason=refusal.reason)
+    except Exception as error:
+        traceback.print_exc()
+        say("failed", reason=f"{type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""A cell: one measurement, fully named. Pure; what is not set stays None and keeps its default."""
+
+import multiprocessing
+from typing import Any, Literal
+
+import msgspec
+
+from streamlanes import workload
+from streamlanes.backends import BACKENDS, BackendInfo, Waits, cpus, default_width
+from streamlanes.clients import CLIENTS
+from streamlanes.errors import UserError, unknown
+from streamlanes.lanes import LANES
+from streamlanes.workload import Dist, Schedule, Workload
+
+BUDGET_FACTOR = 2.0
+BUDGET_EXTRA_S = 5.0
+ADMIT_SHARE = 0.8
+"""The share of its budget that a pool's admitted waves may fill when nothing costs anything."""
+
+
+class DistAxis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A lognormal: its median and the sigma of its logarithm."""
+
+    median: float
+    sigma: float = 0.0
+
+
+Number = int | float
+DistLike = int | float | DistAxis
+
+
+class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What may be set of a cell.
+
+    Of the workload: seed, arrival (ramp, burst, poisson), ramp_s, ttft_ms, gap_ms, tokens per call,
+    rate_per_s in all. Of the backend: width of a pool, workers (processes), their start_method.
+    Of the interpreter: stack_kib of a thread, switch_ms, gc (default, freeze).
+    """
+
+    seed: int | None = None
+    arrival: Literal["ramp", "burst", "poisson"] | None = None
+    ramp_s: Number | None = None
+    ttft_ms: DistLike | None = None
+    gap_ms: DistLike | None = None
+    tokens: DistLike | None = None
+    rate_per_s: Number | None = None
+    width: int | None = None
+    workers: int | None = None
+    start_method: Literal["fork", "forkserver", "spawn"] | None = None
+    stack_kib: int | None = None
+    switch_ms: Number | None = None
+    gc: Literal["default", "freeze"] | None = None
+
+    def set_values(self) -> dict[str, Any]:
+        """Only what was set, by name."""
+        return {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not None}
+
+    def for_backend(self, info: BackendInfo) -> "Axes":
+        """These axes without those that mean nothing to this backend, so that equal cells are equal."""
+        without = {
+            "width": not info.bounded,
+            "workers": not info.processes,
+            "start_method": not (info.processes or info.pool_of_processes),
+            "stack_kib": info.waits is Waits.ASYNC or info.pool_of_processes,
+        }
+        return msgspec.structs.replace(self, **{axis: None for axis, drop in without.items() if drop})
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """lane x backend x client x workload x calls x axes x repetition.
+
+    budget_s: hard limit from the first intended start, None for twice the ideal and five seconds.
+    memory: whether it has a memory pass.
+    """
+
+    lane: str
+    backend: str
+    client: str
+    workload: str
+    calls: int
+    axes: Axes = Axes()
+    repetition: int = 1
+    budget_s: Number | None = None
+    memory: bool = True
+
+    @property
+    def id(self) -> str:
+        """Its identity within a run: readable, the same for the same cell."""
+        parts = [self.lane, self.backend, self.client, self.workload, str(self.calls)]
+        parts += [f"{axis}={_show(value)}" for axis, value in self.axes.set_values().items()]
+        return "/".join([*parts, f"r{self.repetition}"])
+
+    @property
+    def width(self) -> int | None:
+        """The bound of a bounded backend, resolved; None for others."""
+        return self.axes.width or default_width(self.backend)
+
+    @property
+    def workers(self) -> int:
+        """Worker processes of a backend that has them, else 1."""
+        return (self.axes.workers or cpus()) if BACKENDS[self.backend].processes else 1
+
+    def load(self) -> Workload:
+        """The workload with what was set. Raises UserError for values out of range."""
+        values = {
+            axis: Dist(value.median, value.sigma) if isinstance(value, DistAxis) else value
+            for axis, value in self.axes.set_values().items()
+            if axis in workload.AXES
+        }
+        return workload.resolve(self.workload, self.calls, values)
+
+    def budget(self, schedule: Schedule) -> float:
+        """Seconds from the first intended start after which the cell is stopped."""
+        if self.budget_s is not None:
+            return float(self.budget_s)
+        return BUDGET_FACTOR * schedule.ideal_wall_s + BUDGET_EXTRA_S
+
+    def admitted(self, schedule: Schedule) -> int:
+        """How many calls the timed pass admits: all, or a pool's whole waves that fit its budget."""
+        if self.width is None:
+            return self.calls
+        return workload.admitted(schedule, self.width, ADMIT_SHARE * self.budget(schedule))
+
+    def resolved_axes(self, load: Workload, schedule: Schedule) -> dict[str, Any]:
+        """Every axis with the value that is meant to run; the measured process adds its own defaults."""
+        values: dict[str, Any] = dict.fromkeys(Axes.__struct_fields__)
+        values |= {axis: _show_dist(value) for axis, value in self.axes.set_values().items()}
+        values |= {
+            "seed": load.seed,
+            "arrival": load.arrival.value,
+            "ramp_s": load.ramp_s,
+            "ttft_ms": _show_dist(load.ttft_ms),
+            "gap_ms": _show_dist(load.gap_ms),
+            "tokens": _show_dist(load.tokens),
+            "rate_per_s": round(schedule.rate_per_s, 3),
+            "width": self.width,
+            "workers": self.workers if BACKENDS[self.backend].processes else None,
+            "gc": self.axes.gc or "default",
+        }
+        return values
+
+
+def check(cell: Cell) -> None:
+    """Raise UserError, with the nearest name or the allowed range, for a cell that cannot be meant."""
+    for kind, name, known in (
+        ("lane", cell.lane, LANES),
+        ("backend", cell.backend, BACKENDS),
+        ("client", cell.client, CLIENTS),
+    ):
+        if name not in known:
+            raise unknown(kind, name, known)
+    axes = cell.axes
+    if cell.budget_s is not None and not 0 < cell.budget_s <= 86_400:
+        raise UserError(f"budget_s is {cell.budget_s:g}; it must be above 0, a day at most")
+    for axis, least, most in (
+        ("width", 1, 100_000),
+        ("workers", 1, 1_000),
+        ("stack_kib", 32, 1 << 22),
+        ("switch_ms", 1e-3, 60_000),
+    ):
+        value = getattr(axes, axis)
+        if value is not None and not least <= value <= most:
+            raise UserError(f"{axis} is {value:g}; it must be from {least:g} to {most:g}")
+    if axes.stack_kib is not None and axes.stack_kib % 4:
+        raise UserError(f"stack_kib is {axes.stack_kib}; it must be a multiple of 4, a page")
+    if axes.start_method is not None and axes.start_method not in multiprocessing.get_all_start_methods():
+        raise UserError(f"start_method {axes.start_method!r} does not exist on this system")
+    cell.load()
+
+
+def _show(value: object) -> str:
+    if isinstance(value, DistAxis):
+        return f"{value.median:g}~{value.sigma:g}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _show_dist(value: object) -> object:
+    """A distribution as it stands in a record: a number, or its two parameters."""
+    if isinstance(value, (Dist, DistAxis)):
+        return {"median": value.median, "sigma": value.sigma} if value.sigma else value.median
+    return value

@@ -1,0 +1,168 @@
+"""The command line: parse, call, print. Heavy imports stand inside the commands."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from streamlanes.errors import Terminated, UserError
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Measure how to run thousands of streaming LLM calls in Python.",
+    pretty_exceptions_enable=False,
+)
+
+BROKEN, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+
+
+def _listed(values: list[str] | None) -> list[str]:
+    """Words by comma or repetition."""
+    words = [word.strip() for value in values or [] for word in value.split(",")]
+    if not all(words):
+        raise UserError("a list has an empty name in it")
+    return words
+
+
+def _numbers(values: list[str] | None) -> list[int]:
+    found = []
+    for word in _listed(values):
+        try:
+            found.append(int(word.replace("_", "")))
+        except ValueError:
+            raise UserError(f"calls is {word!r}; it must be a whole number") from None
+        if found[-1] < 1:
+            raise UserError(f"calls is {found[-1]}; it must be 1 or more")
+    return found
+
+
+@app.command()
+def run(  # noqa: PLR0913, PLR0917  # one parameter an option
+    profile: Annotated[str, typer.Argument(help="A profile's path, or a built-in one's name.")] = "quick",
+    backends: Annotated[list[str] | None, typer.Option("-b", "--backend", help="Backends, by comma.")] = None,
+    clients: Annotated[list[str] | None, typer.Option("-c", "--client", help="Clients, by comma.")] = None,
+    calls: Annotated[list[str] | None, typer.Option("-n", "--calls", help="Sizes, by comma.")] = None,
+    workload: Annotated[
+        str | None, typer.Option("-w", "--workload", help="steady, lesson, lockstep.")
+    ] = None,
+    lane: Annotated[str | None, typer.Option(help="The lane.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="axis=value; several values, by comma, are swept.")
+    ] = None,
+    repeats: Annotated[int | None, typer.Option(help="Repetitions of every cell.", min=1, max=1000)] = None,
+    budget_s: Annotated[float | None, typer.Option(help="Hard limit of a cell, seconds.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run's folder itself.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One record a line on standard output.")] = False,
+) -> None:
+    """Measure a profile; any of -b -c -n -w --lane --set replaces its matrix."""
+    from streamlanes import conduct
+    from streamlanes.profile import Wishes, load, parse_setting
+
+    chosen: dict[str, list[Any]] = {}
+    for text in settings or []:
+        axis, values = parse_setting(text)
+        chosen.setdefault(axis, []).extend(values)
+    wishes = Wishes(
+        backends=_listed(backends),
+        clients=_listed(clients),
+        calls=_numbers(calls),
+        workload=workload,
+        lane=lane,
+        settings=chosen,
+        repeats=repeats,
+        budget_s=budget_s,
+    )
+    wanted = wishes.applied(load(profile))
+    talk = sys.stderr if json else sys.stdout
+    with conduct.terminable():
+        folder, records = conduct.run(wanted, out=out, json=json, talk=talk)
+        raise typer.Exit(conduct.finish(folder, records, wanted.run.lane, talk))
+
+
+@app.command()
+def report(
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="[RUN]", help="A run's folder; the newest.")
+    ] = None,
+) -> None:
+    """Draw a run's charts and write its page, tables and CSV."""
+    from streamlanes.advise import answer
+    from streamlanes.conduct import RESULTS
+    from streamlanes.report import build
+    from streamlanes.report.load import find_run
+
+    print(build(find_run(folder, RESULTS), answer))
+
+
+@app.command()
+def gate(
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="[RUN]", help="A run's folder; the newest.")
+    ] = None,
+    thresholds: Annotated[Path, typer.Option(help="The thresholds' TOML file.")] = Path(
+        "bench/thresholds.toml"
+    ),
+) -> None:
+    """Hold a run to its thresholds: exit 0 passed, 1 broken, 3 nothing to judge."""
+    from streamlanes.conduct import RESULTS
+    from streamlanes.gate import judge, parse
+    from streamlanes.report.load import find_run, load_run
+
+    run = load_run(find_run(folder, RESULTS))
+    try:
+        text = thresholds.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise UserError(f"cannot read {thresholds}: {why}; name a file with --thresholds") from None
+    verdict = judge(run.records, parse(text, str(thresholds)))
+    for line in verdict.lines():
+        print(line)
+    raise typer.Exit(verdict.exit_code)
+
+
+@app.command()
+def provider(
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)
+    ] = 8000,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    workload: Annotated[str, typer.Option("-w", "--workload", help="How its streams behave.")] = "steady",
+    calls: Annotated[
+        int, typer.Option("-n", "--calls", help="Calls in its schedule; then it repeats.", min=1)
+    ] = 1000,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="axis=value.")] = None,
+) -> None:
+    """Serve the simulated provider alone, for anyone's client, until interrupted."""
+    from streamlanes.alone import serve_alone
+    from streamlanes.profile import parse_axes, parse_setting
+
+    axes = parse_axes({axis: values[0] for axis, values in map(parse_setting, settings or [])})
+    serve_alone(host, port, workload, calls, axes)
+
+
+def main() -> None:
+    """Entry point: every mistake ends in one line and the documented exit code."""
+    try:
+        code = app(standalone_mode=False, prog_name="streamlanes")
+        sys.exit(code if isinstance(code, int) else 0)
+    except UserError as error:
+        _complain(str(error))
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output left; saying so would fail too
+        sys.exit(BROKEN)
+    except Terminated:
+        sys.exit(TERMINATED)
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        _complain(error.format_message())  # typer's own: a wrong option or value
+        sys.exit(BAD_INPUT)
+
+
+def _complain(text: str) -> None:
+    print(f"streamlanes: {' '.join(text.split())}", file=sys.stderr)

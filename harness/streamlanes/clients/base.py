@@ -1,0 +1,72 @@
+"""What a job needs of a client, in both forms."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from streamlanes.samples import Outcome, Table
+
+now_ns: Callable[[], int] = time.perf_counter_ns
+"""CLOCK_MONOTONIC in nanoseconds on Linux: one clock for every process of the machine."""
+
+Address = tuple[str, int]
+
+
+class Into(Protocol):
+    """Where a client hands what it receives: one call's receiver."""
+
+    call: int
+
+    @property
+    def request(self) -> bytes: ...
+    def stamp(self, column: str, now_ns: int) -> None: ...
+    def feed(self, body: bytes, now_ns: int) -> bool: ...
+    def tokens(self, count: int, now_ns: int) -> None: ...
+    def closed(self, now_ns: int, *, reset: bool = False) -> None: ...
+    def end(self, how: Outcome, now_ns: int) -> None: ...
+
+
+class Client(Protocol):
+    """How a job waits for its tokens. `stream` returns when the call has ended; the blocking form is
+    the same coroutine function, whose waits block and never yield."""
+
+    async def stream(self, into: Into) -> None: ...
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a client is opened with. Picklable: the workers of a pool get it too.
+
+    addresses: where the provider listens (IP literals: no look-up by name inside a cell).
+    hold: the memory pass, in which calls wait after their first token until they are released.
+    """
+
+    schedule: Table
+    addresses: tuple[Address, ...]
+    hold: bool
+
+    def address(self, call: int) -> Address:
+        """The provider's address for this call."""
+        return self.addresses[call % len(self.addresses)]
+
+
+ON_TIME_NS = 2_000_000
+"""A start this close to the intended one counts as on time: two grains of a millisecond timer."""
+
+
+def model_start_ns(intended_ns: int, begun_ns: int) -> int:
+    """When a simulated model saw a call that needs no network: at the intended start if the call was
+    on time, else when it began, for a model never catches up for a late caller (nor would a pool
+    whose calls waited in its queue have any waves)."""
+    return intended_ns if begun_ns - intended_ns <= ON_TIME_NS else begun_ns
+
+
+CHAT_PATH = "/v1/chat/completions"
+READ_BYTES = 16 * 1024
+"""What one read asks for. A blocking read allocates it beforehand, so it is no larger than common."""
+
+
+def refused(status: int) -> Outcome:
+    """The outcome of an answer that is no success."""
+    return Outcome.STATUS_5XX if status >= 500 else Outcome.STATUS_4XX

@@ -1,0 +1,54 @@
+"""The fastest a blocking call can be: recv_into a small buffer that lives as long as the call."""
+
+import socket
+
+from streamlanes.clients.base import CHAT_PATH, Into, Setting, now_ns, refused
+from streamlanes.samples import Outcome
+from streamlanes.wire.http1 import HttpError, ResponseDecoder, post
+
+BUFFER_BYTES = 4096
+"""Each waiting thread holds one, so it is small; a token's frame is about 220 bytes."""
+
+
+class Floor:
+    """A bare socket and recv_into."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+
+    async def stream(self, into: Into) -> None:
+        """One call over one connection of its own."""
+        host, port = self._setting.address(into.call)
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as connection:
+            try:
+                connection.connect((host, port))
+            except OSError:
+                into.end(Outcome.CONNECT_ERROR, now_ns())
+                return
+            now = now_ns()
+            into.stamp("connected", now)
+            into.stamp("sent", now)
+            try:
+                connection.sendall(post(host, CHAT_PATH, into.request))
+                answer = ResponseDecoder()
+                buffer = bytearray(BUFFER_BYTES)
+                view = memoryview(buffer)
+                receive = connection.recv_into
+                while count := receive(buffer):
+                    now = now_ns()
+                    body = answer.feed(bytes(view[:count]))
+                    if answer.status >= 400:
+                        into.end(refused(answer.status), now)
+                        return
+                    if body:
+                        into.feed(body, now)
+                    if answer.complete:
+                        break
+                into.closed(now_ns())
+            except ConnectionError:
+                into.closed(now_ns(), reset=True)
+            except HttpError:
+                into.end(Outcome.PROTOCOL_ERROR, now_ns())
+
+
+open_client = Floor

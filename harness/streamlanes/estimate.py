@@ -1,0 +1,45 @@
+"""How long cells will take: from their schedules and what starting and ending processes costs."""
+
+from collections.abc import Iterable
+
+from streamlanes.backends import BACKENDS
+from streamlanes.cells import Cell
+from streamlanes.clients import CLIENTS
+from streamlanes.workload import build, predicted_wall_s
+
+PASS_S = 0.75
+"""Provider and cell up and down again, readings, the record."""
+CALL_S = 0.00012
+"""Of setting up and ending one call's descriptors and memory, outside the wall."""
+HELD_S = 0.0006
+"""Of probing and releasing one held call."""
+THREADS_TO_BUDGET = 6_000
+"""Threads of one process from which a token for each is not had on time any more: such cells were
+seen to run to their budget (2 cores, CPython 3.11 to 3.13)."""
+
+
+def seconds(cell: Cell) -> float:
+    """Both passes of a cell."""
+    schedule = build(cell.load(), cell.calls)
+    backend = BACKENDS[cell.backend]
+    if cell.width is not None:
+        wall = predicted_wall_s(schedule.head(cell.admitted(schedule)), cell.width)
+    elif (
+        backend.threads_per_call
+        and cell.calls / cell.workers > THREADS_TO_BUDGET
+        and CLIENTS[cell.client].network
+    ):
+        wall = cell.budget(schedule)
+    else:
+        wall = schedule.ideal_wall_s
+    took = PASS_S + wall + CALL_S * cell.calls
+    if cell.memory:
+        held = schedule.head(min(cell.calls, cell.width or cell.calls))
+        first = held.start_ns + held.offset_ns[held.first[:-1]]
+        took += PASS_S + float(first.max()) / 1e9 + HELD_S * held.calls
+    return took
+
+
+def total_seconds(cells: Iterable[Cell]) -> float:
+    """All cells one after the other."""
+    return sum(seconds(cell) for cell in cells)

@@ -1,0 +1,121 @@
+"""What the parent knows once a cell is over: stamps, readings, what was asked. No figures yet."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from streamlanes.workload import Ns, Schedule
+
+if TYPE_CHECKING:
+    from streamlanes.probe.host import HostReading
+    from streamlanes.probe.memory import MemoryReading
+    from streamlanes.probe.stacks import StackReading
+
+
+@dataclass(frozen=True)
+class Missing:
+    """In a figure's place: why there is none."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class CallStamps:
+    """What the cell stamped, CLOCK_MONOTONIC ns; 0 where it did not come to it.
+
+    Per admitted call: begin, connected, sent, end, outcome (samples.Outcome), count of tokens.
+    Per token: received.
+    """
+
+    begin: Ns
+    connected: Ns
+    sent: Ns
+    end: Ns
+    outcome: Ns
+    count: Ns
+    received: Ns
+
+
+@dataclass(frozen=True)
+class ProviderStamps:
+    """What the provider stamped: per call accepted and seen, per token sent."""
+
+    accepted: Ns
+    seen: Ns
+    sent: Ns
+
+
+@dataclass(frozen=True)
+class CpuReading:
+    """CPU spent until at_ns: of each process of the cell (pid -> ns), and of the provider in all."""
+
+    at_ns: int
+    cell_ns: Mapping[int, int]
+    provider_ns: int
+
+    @property
+    def cell_total_ns(self) -> int:
+        """All processes of the cell together."""
+        return sum(self.cell_ns.values())
+
+
+@dataclass(frozen=True)
+class TimedPass:
+    """The pass whose timings count.
+
+    readings: at ready, about every 100 ms, at drained; ascending. host: before and after.
+    ours_ns: CPU of the parent and its launcher between the two host readings. spin_ms: a fixed
+    loop's time before and after. provider: what `/sim/stats` said. over_ns: when the pass was over.
+    """
+
+    schedule: Schedule
+    origin_ns: int
+    calls: CallStamps
+    provider: ProviderStamps | None
+    readings: tuple[CpuReading, ...]
+    startup_s: float
+    over_ns: int
+    host: "tuple[HostReading, HostReading]"
+    ours_ns: int
+    spin_ms: tuple[float, float]
+    provider_stats: tuple[Mapping[str, object], ...] = ()
+    interpreter: Mapping[str, object] = field(default_factory=dict)
+    gc: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MemoryPass:
+    """The pass that holds every call after its first token while the probe reads.
+
+    bare_bytes: private and shared PSS of an interpreter that runs nothing. held: calls in flight at
+    the plateau. kernel readings are host-wide.
+    """
+
+    bare_bytes: int
+    held: int
+    ready: "MemoryReading"
+    plateau: "MemoryReading"
+    stacks: "StackReading | None"
+    host_ready: "HostReading"
+    host_plateau: "HostReading"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One cell's passes and what was asked of it.
+
+    calls: asked for; the timed pass may have admitted fewer (a pool's whole waves within its
+    budget). full_schedule: of all calls. width: of a bounded backend, else None. drained: every
+    admitted call ended before the budget did. memory: the pass, or why there is none.
+    """
+
+    calls: int
+    full_schedule: Schedule
+    width: int | None
+    workers: int
+    drained: bool
+    budget_s: float
+    timed: TimedPass
+    memory: MemoryPass | str
+    client_has_provider: bool
+    provider_cpus: float = 1.0

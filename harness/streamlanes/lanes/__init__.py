@@ -1,0 +1,17 @@
+"""The families of measurements: a table of names, imported only when chosen."""
+
+from importlib import import_module
+
+from streamlanes.errors import unknown
+from streamlanes.lanes.base import Lane
+
+LANES = {"io": "streamlanes.lanes.io:LANE"}
+
+
+def lane(name: str) -> Lane:
+    """The lane of this name; raises UserError with the nearest name if there is none."""
+    if name not in LANES:
+        raise unknown("lane", name, LANES)
+    module, attribute = LANES[name].split(":")
+    found: Lane = getattr(import_module(module), attribute)
+    return found

@@ -1,0 +1,101 @@
+"""What a lane declares: its metrics and its charts. Tables, statistics and charts read these."""
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from streamlanes.facts import Missing
+from streamlanes.record import Quality, Record
+
+
+class Better(enum.StrEnum):
+    """Which direction of a metric is an improvement."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+    NEITHER = "neither"
+
+
+class Pool(enum.StrEnum):
+    """How the repetitions of a cell become one figure."""
+
+    MEDIAN = "median"
+    MAX = "max"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """One figure of a record: where it stands, what it means, and how it is computed.
+
+    path: dotted, its first part a group of the record. of: the lane's view of the facts in, figure out.
+    """
+
+    path: str
+    unit: str
+    better: Better
+    help: str
+    of: Callable[[Any], float | int | str | Missing]
+    pool: Pool = Pool.MEDIAN
+    quality: Quality = Quality.MEASURED
+
+
+class Kind(enum.StrEnum):
+    """How a chart is drawn."""
+
+    GROWTH = "growth"  # a line per backend over x; where a workload has one x only, dots per backend
+    BARS = "bars"  # a bar per backend and size, parts stacked
+    POOLS = "pools"  # measured beside predicted over the pool's width
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One plot of a chart.
+
+    y: the paths drawn; several are stacked (BARS) or drawn beside each other (POOLS: measured,
+    predicted). labels: one for each y. ideal: the value a perfect backend has, drawn as a line.
+    scale: multiplies every figure (bytes to KiB).
+    """
+
+    y: tuple[str, ...]
+    axis: str
+    labels: tuple[str, ...] = ()
+    ideal: float | None = None
+    log: bool = True
+    scale: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chart:
+    """A picture of a run, with the question it answers as its title.
+
+    x: path of the horizontal axis. backends: which are drawn at most, None for all (the reason for
+    a choice stands in `note`). only: which records take part.
+    """
+
+    name: str
+    title: str
+    kind: Kind
+    x: str
+    x_axis: str
+    panels: tuple[Panel, ...]
+    note: str = ""
+    backends: tuple[str, ...] | None = None
+    only: Callable[[Record], bool] = field(default=lambda record: True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lane:
+    """A family of measurements.
+
+    job: "module:attribute" of the coroutine done N times. view: what the metrics' functions take,
+    made once per cell from its facts. headline: paths of the run's one table.
+    """
+
+    name: str
+    job: str
+    unit: str
+    view: Callable[[Any], Any]
+    metrics: tuple[Metric, ...]
+    charts: tuple[Chart, ...]
+    headline: tuple[str, ...]

@@ -1,0 +1,366 @@
+"""The I/O lane: N streaming calls, every token timed against the schedule."""
+
+from collections.abc import Callable
+
+from streamlanes.facts import Missing
+from streamlanes.lanes import memory
+from streamlanes.lanes.base import Better, Chart, Kind, Lane, Metric, Panel, Pool
+from streamlanes.metrics import (
+    MEMBERS,
+    Calls,
+    in_flight_target,
+    incomplete,
+    predicted_s,
+    projected_wall_s,
+    wall_s,
+)
+from streamlanes.record import Quality
+from streamlanes.samples import Outcome
+
+Figure = float | int | str | Missing
+LOWER, HIGHER, NEITHER = Better.LOWER, Better.HIGHER, Better.NEITHER
+
+
+def _less(one: float | Missing, other: float) -> float | Missing:
+    return one if isinstance(one, Missing) else one - other
+
+
+def _efficiency(calls: Calls) -> float | Missing:
+    wall = wall_s(calls)
+    return wall if isinstance(wall, Missing) else calls.facts.full_schedule.ideal_wall_s / wall
+
+
+def _plateau_s(calls: Calls) -> float | Missing:
+    window = calls.plateau
+    return window if isinstance(window, Missing) else window.span_s
+
+
+def _cpu_share(calls: Calls) -> float | Missing:
+    window = calls.plateau
+    return window if isinstance(window, Missing) else window.busiest_share
+
+
+def cpu_us_per_token(calls: Calls) -> float | Missing:
+    """The cell's CPU per token received in the plateau window."""
+    return _per_token(calls, lambda window: window.cell_ns)
+
+
+def _provider_cpu_us_per_token(calls: Calls) -> float | Missing:
+    if calls.timed.provider is None:
+        return Missing("this client has no provider")
+    return _per_token(calls, lambda window: window.provider_ns)
+
+
+def _per_token(calls: Calls, cpu_ns: Callable[..., int]) -> float | Missing:
+    window = calls.plateau
+    if isinstance(window, Missing):
+        return window
+    tokens = calls.received_within(window)
+    return cpu_ns(window) / 1000 / tokens if tokens else Missing("no token came in the plateau window")
+
+
+def _cpu_us_per_call_setup(calls: Calls) -> float | Missing:
+    per_token, whole = cpu_us_per_token(calls), calls.whole
+    if isinstance(per_token, Missing):
+        return per_token
+    if isinstance(whole, Missing):
+        return whole
+    if why := incomplete(calls.facts):
+        return why
+    return (whole.cell_ns / 1000 - per_token * calls.tokens) / calls.schedule.calls
+
+
+def _cpu_us_per_unit(calls: Calls) -> float | Missing:
+    whole = calls.whole
+    if isinstance(whole, Missing):
+        return whole
+    return whole.cell_ns / 1000 / calls.tokens if calls.tokens else Missing("no token came")
+
+
+def _per_s(calls: Calls) -> float | Missing:
+    wall = wall_s(calls)
+    return wall if isinstance(wall, Missing) else calls.tokens / wall
+
+
+def _time(
+    path: str, unit: str, better: Better, text: str, of: Callable[[Calls], Figure], **more: Quality
+) -> Metric:
+    return Metric(path=f"time.{path}", unit=unit, better=better, help=text, of=of, **more)  # type: ignore[arg-type]
+
+
+_TIME = (
+    _time("wall_s", "s", LOWER, "first intended start to the last call's end", wall_s),
+    _time(
+        "ideal_wall_s",
+        "s",
+        NEITHER,
+        "the wall of a backend without any cost",
+        lambda c: c.facts.full_schedule.ideal_wall_s,
+    ),
+    _time(
+        "overrun_s",
+        "s",
+        LOWER,
+        "wall minus ideal",
+        lambda c: _less(wall_s(c), c.facts.full_schedule.ideal_wall_s),
+    ),
+    _time(
+        "efficiency", "", HIGHER, "ideal over wall; a floor to pass, not for comparing workloads", _efficiency
+    ),
+    _time(
+        "predicted_wall_s",
+        "s",
+        NEITHER,
+        "the wall of a pool of this width without any cost",
+        lambda c: predicted_s(c.facts),
+    ),
+    _time(
+        "projected_wall_s",
+        "s",
+        LOWER,
+        "what the wall would have been at this pace",
+        projected_wall_s,
+        quality=Quality.DERIVED,
+    ),
+    _time("startup_s", "s", LOWER, "from exec to ready", lambda c: c.timed.startup_s),
+    _time("plateau_s", "s", NEITHER, "last first token to first end, between outside readings", _plateau_s),
+    _time(
+        "cpu_us_per_token",
+        "us",
+        LOWER,
+        "the cell's CPU in the plateau over the tokens received in it",
+        cpu_us_per_token,
+    ),
+    _time(
+        "provider_cpu_us_per_token",
+        "us",
+        LOWER,
+        "the provider's CPU in the plateau over the same tokens; loopback charges receiving to it in part",
+        _provider_cpu_us_per_token,
+    ),
+    _time(
+        "cpu_us_per_call_setup",
+        "us",
+        LOWER,
+        "(CPU from ready to drained - CPU per token x all tokens) / calls",
+        _cpu_us_per_call_setup,
+        quality=Quality.DERIVED,
+    ),
+    _time(
+        "cpu_share", "cores", NEITHER, "of one core, by the cell's busiest process in the plateau", _cpu_share
+    ),
+)
+
+_LATENCY = {
+    "lateness_ms": "received minus due on the absolute schedule, every token",
+    "stream_ms": "lateness without its call's start lag; the plateau's tokens, all where there is no plateau",
+    "ttft_ms": "first token received minus intended start",
+    "inter_chunk_ms": "between a call's consecutive tokens",
+    "e2e_ms": "a call's end minus its intended start",
+    "start_lag_ms": "request seen by the provider minus intended start",
+    "queue_ms": "a call's first line minus its intended start",
+    "connect_ms": "a call's first line to its connection",
+    "accept_ms": "connection made to request seen by the provider",
+    "provider_ms": "sent minus (request seen + offset): the provider's own lateness",
+    "client_ms": "received minus sent: the client's part",
+}
+
+
+def _latency(name: str, text: str) -> list[Metric]:
+    def member(which: str) -> Callable[[Calls], Figure]:
+        return lambda calls: calls.distribution(name)[which]
+
+    units = {"early_share": "", "count": "samples"}
+    return [
+        Metric(
+            path=f"latency.{name}.{which}",
+            unit=units.get(which, "ms"),
+            better=NEITHER if which in units else LOWER,
+            help=f"{text}: {which}",
+            pool=Pool.MEDIAN,
+            of=member(which),
+        )
+        for which in MEMBERS
+    ]
+
+
+def _count(path: str, text: str, of: Callable[[Calls], Figure], better: Better = NEITHER) -> Metric:
+    return Metric(path=f"counts.{path}", unit="", better=better, help=text, pool=Pool.MAX, of=of)
+
+
+def _ended(how: Outcome) -> Callable[[Calls], Figure]:
+    return lambda calls: int((calls.stamps.outcome == how).sum())
+
+
+def _unfinished(calls: Calls) -> int:
+    return int(((calls.stamps.begin > 0) & (calls.stamps.outcome == 0)).sum()) + int(
+        (calls.stamps.outcome == Outcome.UNFINISHED).sum()
+    )
+
+
+def _lost(calls: Calls) -> int:
+    """Scheduled tokens of ok calls that did not come."""
+    short = calls.counts - calls.stamps.count
+    return int(short[calls.ok].clip(min=0).sum())
+
+
+def _extra(calls: Calls) -> int:
+    return int((calls.stamps.count - calls.counts).clip(min=0).sum())
+
+
+def _of_memory(name: str) -> Callable[[Calls], Figure]:
+    def of(calls: Calls) -> Figure:
+        found = calls.facts.memory
+        if isinstance(found, str):
+            return Missing(found)
+        value = getattr(found.plateau, name)
+        return Missing(found.plateau.reason or "unreadable") if value is None else int(value)
+
+    return of
+
+
+_COUNTS = (
+    _count("calls", "calls asked for", lambda c: c.facts.calls),
+    _count(
+        "admitted",
+        "calls the cell was given: fewer for a pool that cannot finish them in its budget",
+        lambda c: c.schedule.calls,
+    ),
+    _count("started", "calls that began", lambda c: int((c.stamps.begin > 0).sum())),
+    _count("attempts", "requests made", lambda c: int((c.stamps.sent > 0).sum())),
+    _count("expected_tokens", "scheduled tokens of the admitted calls", lambda c: c.schedule.tokens),
+    _count("tokens", "tokens received", lambda c: c.tokens),
+    _count("lost_tokens", "scheduled tokens of ok calls that did not come", _lost, LOWER),
+    _count("extra_tokens", "tokens beyond the schedule", _extra, LOWER),
+    _count(
+        "unaccounted_calls",
+        "admitted calls that never began",
+        lambda c: int((c.stamps.begin == 0).sum()),
+        LOWER,
+    ),
+    _count("peak_in_flight", "most calls at once, from request sent to end", lambda c: c.peak_in_flight),
+    _count(
+        "in_flight_target", "the peak that schedule and width ask for", lambda c: in_flight_target(c.facts)
+    ),
+    _count("threads_peak", "threads of the tree at the memory pass's plateau", _of_memory("threads")),
+    _count("fds_peak", "open descriptors of the tree at the memory pass's plateau", _of_memory("fds")),
+    *(
+        _count(how.name.lower(), f"calls that ended {how.name.lower()}", _ended(how))
+        for how in Outcome
+        if how is not Outcome.UNFINISHED
+    ),
+    _count("unfinished", "calls that began and had not ended when the cell was over", _unfinished, LOWER),
+)
+
+_WORK = (
+    Metric(path="work.unit", unit="", better=NEITHER, help="what a unit of work is", of=lambda c: "token"),
+    Metric(path="work.done", unit="tokens", better=NEITHER, help="tokens received", of=lambda c: c.tokens),
+    Metric(path="work.per_s", unit="tokens/s", better=HIGHER, help="tokens over the wall", of=_per_s),
+    Metric(
+        path="work.cpu_us_per_unit",
+        unit="us",
+        better=LOWER,
+        help="CPU from ready to drained over all tokens, set-up included",
+        of=_cpu_us_per_unit,
+    ),
+)
+
+_GROWING = ("asyncio", "uvloop", "threads", "processes+asyncio", "processes+uvloop", "processes+threads")
+
+_CHARTS = (
+    Chart(
+        name="lateness",
+        title="How late do tokens come?",
+        kind=Kind.GROWTH,
+        x="cell.calls",
+        x_axis="calls in flight",
+        panels=(Panel(y=("latency.stream_ms.p99",), axis="stream lateness p99, ms"),),
+        backends=_GROWING,
+        note="Lateness without start lag. Bounded pools are in a chart of their own.",
+    ),
+    Chart(
+        name="overrun",
+        title="How much longer than ideal, and how late do calls start?",
+        kind=Kind.GROWTH,
+        x="cell.calls",
+        x_axis="calls in flight",
+        panels=(
+            Panel(y=("time.overrun_s",), axis="overrun, s"),
+            Panel(y=("latency.start_lag_ms.p99",), axis="start lag p99, ms"),
+        ),
+        backends=_GROWING,
+    ),
+    Chart(
+        name="cpu",
+        title="What does a token cost in CPU?",
+        kind=Kind.GROWTH,
+        x="cell.calls",
+        x_axis="calls in flight",
+        panels=(
+            Panel(y=("time.cpu_us_per_token",), axis="client CPU per token, us", log=False),
+            Panel(y=("time.provider_cpu_us_per_token",), axis="provider CPU per token, us", log=False),
+        ),
+        backends=_GROWING,
+        note="Steady window only, while all calls stream. Loopback charges some receive work to the sender.",
+    ),
+    Chart(
+        name="memory",
+        title="What does a call in flight cost in memory?",
+        kind=Kind.BARS,
+        x="cell.calls",
+        x_axis="calls in flight",
+        panels=(
+            Panel(
+                y=("memory.per_call_bytes", "memory.fixed_per_call_bytes"),
+                labels=("per call", "fixed part's share"),
+                axis="resident, KiB per call",
+                log=False,
+                scale=1 / 1024,
+            ),
+            Panel(
+                y=("memory.kernel_per_call_bytes",),
+                axis="kernel (host-wide), KiB per call",
+                log=False,
+                scale=1 / 1024,
+            ),
+            Panel(y=("memory.reserved_per_call_bytes",), axis="reserved, KiB per call", scale=1 / 1024),
+        ),
+        note="Resident: private and shared PSS at the plateau minus a bare interpreter.",
+    ),
+    Chart(
+        name="pools",
+        title="What does a bounded pool do to the wall?",
+        kind=Kind.POOLS,
+        x="cell.axes.width",
+        x_axis="pool width",
+        panels=(
+            Panel(
+                y=("time.wall_s", "time.predicted_wall_s", "time.projected_wall_s"),
+                labels=("measured", "predicted", "projected"),
+                axis="wall, s",
+            ),
+        ),
+        note="Predicted: calls in order of arrival in front of that many servers, nothing else.",
+    ),
+)
+
+LANE = Lane(
+    name="io",
+    job="streamlanes.jobs.io:IoJob",
+    unit="token",
+    view=Calls,
+    metrics=(
+        *_TIME,
+        *(metric for name, text in _LATENCY.items() for metric in _latency(name, text)),
+        *memory.METRICS,
+        *_COUNTS,
+        *_WORK,
+    ),
+    charts=_CHARTS,
+    headline=(
+        "latency.stream_ms.p99",
+        "time.cpu_us_per_token",
+        "memory.per_call_bytes",
+        "time.overrun_s",
+    ),
+)

@@ -1,0 +1,150 @@
+"""The memory figures that every lane shares (DESIGN.md, rule 6)."""
+
+from collections.abc import Callable
+
+from streamlanes.facts import Facts, MemoryPass, Missing
+from streamlanes.lanes.base import Better, Metric
+from streamlanes.record import Quality
+
+Take = Callable[[MemoryPass], int | float | Missing | None]
+
+
+def _metric(
+    path: str,
+    unit: str,
+    text: str,
+    take: Take,
+    *,
+    quality: Quality = Quality.MEASURED,
+    gone: str = "unreadable",
+) -> Metric:
+    def of(facts: Facts) -> float | Missing:
+        if isinstance(facts.memory, str):
+            return Missing(facts.memory)
+        found = take(facts.memory)
+        return Missing(facts.memory.plateau.reason or gone) if found is None else found
+
+    return Metric(
+        path=f"memory.{path}",
+        unit=unit,
+        better=Better.LOWER,
+        help=text,
+        quality=quality,
+        of=lambda view: of(view.facts),
+    )
+
+
+def _minus(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one - other
+
+
+def _each(total: int | None, held: int) -> float | None:
+    return None if total is None else total / held
+
+
+def _kernel(memory: MemoryPass) -> int | None:
+    """Slab, kernel stacks, page tables and socket buffers that the host gained from ready to plateau."""
+    before, after = memory.host_ready, memory.host_plateau
+    names = ("slab_bytes", "kernel_stack_bytes", "page_table_bytes", "socket_bytes")
+    parts = [_minus(getattr(after, name), getattr(before, name)) for name in names]
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+METRICS = (
+    _metric("bare_bytes", "B", "an interpreter that runs nothing, PSS", lambda m: m.bare_bytes),
+    _metric(
+        "fixed_bytes",
+        "B",
+        "the cell at ready minus a bare interpreter, PSS",
+        lambda m: _minus(m.ready.pss_bytes, m.bare_bytes),
+        quality=Quality.DERIVED,
+    ),
+    _metric(
+        "per_call_bytes",
+        "B",
+        "(plateau - ready) PSS over the calls in flight",
+        lambda m: _each(_minus(m.plateau.pss_bytes, m.ready.pss_bytes), m.held),
+        quality=Quality.DERIVED,
+    ),
+    _metric(
+        "fixed_per_call_bytes",
+        "B",
+        "(ready - bare interpreter) PSS over the calls in flight: the fixed part's share of a call",
+        lambda m: _each(_minus(m.ready.pss_bytes, m.bare_bytes), m.held),
+        quality=Quality.DERIVED,
+    ),
+    _metric("held_calls", "calls", "calls in flight while memory was read", lambda m: m.held),
+    _metric(
+        "plateau_pss_bytes",
+        "B",
+        "anonymous and shared PSS of the tree at the plateau",
+        lambda m: m.plateau.pss_bytes,
+    ),
+    _metric(
+        "file_pss_bytes",
+        "B",
+        "file pages of the tree at the plateau, PSS",
+        lambda m: m.plateau.file_pss_bytes,
+    ),
+    _metric(
+        "rss_upper_bound_bytes",
+        "B",
+        "summed RSS of the tree at the plateau",
+        lambda m: m.plateau.rss_upper_bound_bytes,
+        quality=Quality.UPPER_BOUND,
+    ),
+    _metric(
+        "peak_rss_bytes",
+        "B",
+        "VmHWM at the plateau, of a cell that is one process, without the harness's tables",
+        lambda m: _minus(m.plateau.peak_rss_bytes, m.plateau.own_rss_bytes),
+        gone="several processes: their peaks need not have been at the same time",
+    ),
+    _metric(
+        "reserved_bytes", "B", "address space of the tree at the plateau", lambda m: m.plateau.virtual_bytes
+    ),
+    _metric(
+        "reserved_per_call_bytes",
+        "B",
+        "address space gained from ready to plateau over the calls in flight",
+        lambda m: _each(_minus(m.plateau.virtual_bytes, m.ready.virtual_bytes), m.held),
+        quality=Quality.DERIVED,
+    ),
+    _metric(
+        "thread_stack_reserved_bytes",
+        "B",
+        "address space of all thread stacks, main threads left out",
+        lambda m: None if m.stacks is None else m.stacks.reserved_bytes,
+        gone="thread stacks could not be found",
+    ),
+    _metric(
+        "thread_stack_resident_bytes",
+        "B",
+        "resident part of all thread stacks, found through each thread's stack pointer",
+        lambda m: None if m.stacks is None else m.stacks.resident_bytes,
+        gone="thread stacks could not be found",
+    ),
+    _metric("page_table_bytes", "B", "page tables of the tree", lambda m: m.plateau.page_table_bytes),
+    _metric(
+        "kernel_stack_bytes",
+        "B",
+        "kernel stacks that the host gained from ready to plateau",
+        lambda m: _minus(m.host_plateau.kernel_stack_bytes, m.host_ready.kernel_stack_bytes),
+        quality=Quality.HOST_WIDE,
+    ),
+    _metric(
+        "kernel_per_call_bytes",
+        "B",
+        "slab, kernel stacks, page tables and socket buffers that the host gained, over the calls in "
+        "flight; both ends of a connection are in it",
+        lambda m: _each(_kernel(m), m.held),
+        quality=Quality.HOST_WIDE,
+    ),
+    _metric(
+        "cgroup_peak_bytes",
+        "B",
+        "peak of the cell's own cgroup",
+        lambda m: Missing("the cell has no cgroup of its own"),
+    ),
+)

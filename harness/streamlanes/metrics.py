@@ -1,0 +1,303 @@
+"""From stamps and readings to figures: pure. Where a figure cannot be had, a reason stands in its place."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from streamlanes.facts import CpuReading, Facts, Missing
+from streamlanes.samples import Outcome
+from streamlanes.workload import Ns, peak_in_flight, predicted_wall_s
+
+Floats = npt.NDArray[np.float64]
+
+MIN_PLATEAU_S = 1.0
+NO_PLATEAU = Missing("no plateau: fewer than 1 s from the last first token to the first end")
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stretch of time between two outside readings."""
+
+    first: CpuReading
+    last: CpuReading
+
+    @property
+    def span_s(self) -> float:
+        """Its length."""
+        return (self.last.at_ns - self.first.at_ns) / 1e9
+
+    @property
+    def cell_ns(self) -> int:
+        """CPU of the cell's processes within."""
+        return self.last.cell_total_ns - self.first.cell_total_ns
+
+    @property
+    def provider_ns(self) -> int:
+        """CPU of the provider within."""
+        return self.last.provider_ns - self.first.provider_ns
+
+    @property
+    def busiest_share(self) -> float:
+        """The share of one core that the cell's busiest process used."""
+        took = (ns - self.first.cell_ns.get(pid, 0) for pid, ns in self.last.cell_ns.items())
+        return max(took, default=0) / (self.last.at_ns - self.first.at_ns)
+
+
+class Calls:
+    """The calls of a timed pass, with what follows from their stamps. Times in ms are signed and
+    never clamped; only calls that ended ok enter them."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.timed = facts.timed
+        self.schedule = facts.timed.schedule
+        self.stamps = facts.timed.calls
+        self._distributions: dict[str, dict[str, float | Missing]] = {}
+
+    def distribution(self, name: str) -> dict[str, float | Missing]:
+        """The members of one of the series below, sorted once."""
+        if name not in self._distributions:
+            self._distributions[name] = distribution(getattr(self, name))
+        return self._distributions[name]
+
+    @cached_property
+    def ok(self) -> npt.NDArray[np.bool_]:
+        """Which calls ended ok."""
+        ok: npt.NDArray[np.bool_] = self.stamps.outcome == Outcome.OK
+        return ok
+
+    @cached_property
+    def counts(self) -> Ns:
+        """Tokens that each call is scheduled to have."""
+        return np.diff(self.schedule.first)
+
+    @cached_property
+    def start_ns(self) -> Ns:
+        """Intended starts on the clock."""
+        return self.schedule.start_ns + self.timed.origin_ns
+
+    @cached_property
+    def model_start_ns(self) -> Ns:
+        """When the model saw each call: the provider's stamp, or what `timer` counted from."""
+        if self.timed.provider is not None:
+            return self.timed.provider.seen
+        return self.stamps.sent
+
+    @cached_property
+    def token_call(self) -> Ns:
+        """The call of each token row."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+    @cached_property
+    def counted(self) -> npt.NDArray[np.bool_]:
+        """Token rows that enter latency figures: received, of a call that ended ok."""
+        return self.ok[self.token_call] & (self.stamps.received > 0)
+
+    def per_token(self, row_base_ns: Ns) -> Floats:
+        """Received minus (a base per call + the token's offset), ms, over the counted tokens."""
+        due = row_base_ns[self.token_call] + self.schedule.offset_ns
+        return (self.stamps.received - due)[self.counted] / 1e6
+
+    @cached_property
+    def lateness_ms(self) -> Floats:
+        """Received minus due on the absolute schedule."""
+        return self.per_token(self.start_ns)
+
+    @cached_property
+    def stream_ms(self) -> Floats:
+        """Lateness without the call's start lag, over the plateau's tokens; over all without one."""
+        late = self.per_token(self.model_start_ns)
+        window = self.plateau
+        if isinstance(window, Missing):
+            return late
+        due = (self.model_start_ns[self.token_call] + self.schedule.offset_ns)[self.counted]
+        return late[(due >= window.first.at_ns) & (due <= window.last.at_ns)]
+
+    @cached_property
+    def client_ms(self) -> Floats:
+        """The client's part of lateness: received minus sent; for `timer` received minus due."""
+        if self.timed.provider is None:
+            return self.per_token(self.model_start_ns)
+        return (self.stamps.received - self.timed.provider.sent)[self.counted] / 1e6
+
+    @cached_property
+    def provider_ms(self) -> Floats | Missing:
+        """The provider's part of lateness: sent minus (when it saw the request + offset)."""
+        if self.timed.provider is None:
+            return Missing("this client has no provider")
+        due = self.timed.provider.seen[self.token_call] + self.schedule.offset_ns
+        return (self.timed.provider.sent - due)[self.counted] / 1e6
+
+    @cached_property
+    def start_lag_ms(self) -> Floats:
+        """When the provider saw the request (for `timer`: when the call began) minus intended start."""
+        saw = self.stamps.begin if self.timed.provider is None else self.timed.provider.seen
+        return (saw - self.start_ns)[self.ok] / 1e6
+
+    @cached_property
+    def queue_ms(self) -> Floats:
+        """The start lag's local part: the call's first line minus its intended start."""
+        return (self.stamps.begin - self.start_ns)[self.ok] / 1e6
+
+    @cached_property
+    def connect_ms(self) -> Floats | Missing:
+        """From the call's first line to its connection."""
+        if self.timed.provider is None:
+            return Missing("this client has no connection")
+        return (self.stamps.connected - self.stamps.begin)[self.ok] / 1e6
+
+    @cached_property
+    def accept_ms(self) -> Floats | Missing:
+        """From the connection to the request seen by the provider: its accept queue and reading."""
+        if self.timed.provider is None:
+            return Missing("this client has no connection")
+        return (self.timed.provider.seen - self.stamps.connected)[self.ok] / 1e6
+
+    @cached_property
+    def first_token_ns(self) -> Ns:
+        """When each call's first token was received, 0 where it was not."""
+        return self.stamps.received[self.schedule.first[:-1]]
+
+    @cached_property
+    def ttft_ms(self) -> Floats:
+        """First token received minus intended start."""
+        return (self.first_token_ns - self.start_ns)[self.ok & (self.first_token_ns > 0)] / 1e6
+
+    @cached_property
+    def e2e_ms(self) -> Floats:
+        """The call's end minus its intended start."""
+        return (self.stamps.end - self.start_ns)[self.ok] / 1e6
+
+    @cached_property
+    def inter_chunk_ms(self) -> Floats:
+        """Between a call's consecutive tokens, as received."""
+        both = self.counted[1:] & self.counted[:-1] & (self.token_call[1:] == self.token_call[:-1])
+        gaps: Floats = np.diff(self.stamps.received)[both] / 1e6
+        return gaps
+
+    @cached_property
+    def plateau(self) -> Window | Missing:
+        """From the last first token to the first end, shrunk to the outside readings within."""
+        first, ended = self.first_token_ns, self.stamps.end
+        if not len(first) or (first == 0).any() or (ended == 0).any():
+            return Missing("no plateau: some calls had no first token or no end")
+        inside = [r for r in self.timed.readings if first.max() <= r.at_ns <= ended.min()]
+        if len(inside) < 2 or inside[-1].at_ns - inside[0].at_ns < MIN_PLATEAU_S * 1e9:
+            return NO_PLATEAU
+        return Window(inside[0], inside[-1])
+
+    @cached_property
+    def whole(self) -> Window | Missing:
+        """From ready to drained."""
+        if len(self.timed.readings) < 2:
+            return Missing("the cell ended before its CPU clock could be read twice")
+        return Window(self.timed.readings[0], self.timed.readings[-1])
+
+    def received_within(self, window: Window) -> int:
+        """Tokens received in a window."""
+        at = self.stamps.received
+        return int(((at > window.first.at_ns) & (at <= window.last.at_ns)).sum())
+
+    @cached_property
+    def tokens(self) -> int:
+        """Tokens received by all calls, whatever their end."""
+        ended = self.stamps.outcome > 0
+        stamped = np.add.reduceat(self.stamps.received > 0, self.schedule.first[:-1])
+        return int(np.where(ended, self.stamps.count, stamped).sum())
+
+    @cached_property
+    def peak_in_flight(self) -> int:
+        """From request sent to the end; a call without an end is in flight until the pass was over."""
+        sent = self.stamps.sent > 0
+        end = np.where(self.stamps.end > 0, self.stamps.end, self.timed.over_ns)
+        return peak_in_flight(self.stamps.sent[sent], end[sent])
+
+    def share_of_wall_at(self, level: int) -> float:
+        """The share of the time from first request to last end in which `level` calls were in flight."""
+        sent = self.stamps.sent > 0
+        end = np.where(self.stamps.end > 0, self.stamps.end, self.timed.over_ns)[sent]
+        times = np.concatenate((self.stamps.sent[sent], end))
+        if len(times) < 2:
+            return 0.0
+        order = np.argsort(times, kind="stable")
+        steps = np.concatenate((np.ones(len(end)), -np.ones(len(end))))[order]
+        spans = np.diff(times[order])
+        return float(spans[np.cumsum(steps)[:-1] == level].sum() / max(1, spans.sum()))
+
+
+MEMBERS = ("min", "p50", "p90", "p99", "p999", "max", "early_share", "count")
+"""The members of every distribution in a record."""
+
+_RANKS = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
+
+
+def distribution(values: Floats | Missing) -> dict[str, float | Missing]:
+    """The members of a distribution of signed milliseconds.
+
+    Percentiles are nearest rank: each is a value that occurred. early_share: the share below 0.
+    Without a value every member but the count is missing.
+    """
+    if isinstance(values, Missing):
+        return dict.fromkeys(MEMBERS, values)
+    if not len(values):
+        nothing: dict[str, float | Missing] = dict.fromkeys(MEMBERS, Missing("no call that ended ok"))
+        return {**nothing, "count": 0}
+    ordered = np.sort(values)
+    last = len(ordered) - 1
+    ranks = {
+        name: float(ordered[min(last, int(np.ceil(share * len(ordered))) - 1)])
+        for name, share in _RANKS.items()
+    }
+    return {
+        "min": float(ordered[0]),
+        **ranks,
+        "max": float(ordered[-1]),
+        "early_share": float((ordered < 0).mean()),
+        "count": len(ordered),
+    }
+
+
+def in_flight_target(facts: Facts) -> int:
+    """The peak that the schedule asks for, or the pool's width where that is smaller."""
+    schedule = facts.timed.schedule
+    asked = peak_in_flight(schedule.start_ns, schedule.start_ns + schedule.life_ns)
+    return asked if facts.width is None else min(asked, facts.width)
+
+
+def incomplete(facts: Facts) -> Missing | None:
+    """Why the whole of the cell has no wall, or None if it has."""
+    if len(facts.timed.schedule.start_ns) < facts.calls:
+        return Missing(f"only {facts.timed.schedule.calls} of {facts.calls} calls fit the budget")
+    if not facts.drained:
+        return Missing(f"over the budget of {facts.budget_s:.1f} s")
+    return None
+
+
+def wall_s(calls: Calls) -> float | Missing:
+    """First intended start to the last call's end."""
+    why = incomplete(calls.facts)
+    return why if why else float(calls.stamps.end.max() - calls.start_ns.min()) / 1e9
+
+
+def projected_wall_s(calls: Calls) -> float | Missing:
+    """What the wall would have been: for a pool the admitted waves' pace, else the tokens' pace so far."""
+    facts = calls.facts
+    if incomplete(facts) is None:
+        return Missing("the wall was measured")
+    if facts.width is not None and facts.drained and calls.stamps.end.max() > 0:
+        took = float(calls.stamps.end.max() - calls.start_ns.min()) / 1e9
+        pace = took / predicted_wall_s(facts.timed.schedule, facts.width)
+        return predicted_wall_s(facts.full_schedule, facts.width) * pace
+    if not calls.tokens:
+        return Missing("no token had come when the budget ended")
+    done = calls.tokens / facts.full_schedule.tokens
+    return float(facts.timed.over_ns - calls.start_ns.min()) / 1e9 / done
+
+
+def predicted_s(facts: Facts) -> float | Missing:
+    """The wall a pool of this width has without any cost of its own."""
+    if facts.width is None:
+        return Missing("not bounded")
+    return predicted_wall_s(facts.full_schedule, facts.width)

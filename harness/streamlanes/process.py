@@ -1,0 +1,343 @@
+"""One cell, measured: its passes, each in a fresh process, and the facts that come out of them."""
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from streamlanes.backends import BACKENDS, cpus
+from streamlanes.cells import Cell
+from streamlanes.children import Child, Gone, Launcher
+from streamlanes.clients import CLIENTS
+from streamlanes.facts import CallStamps, CpuReading, Facts, MemoryPass, ProviderStamps, TimedPass
+from streamlanes.lanes.base import Lane
+from streamlanes.probe.cpu import process_cpu_ns
+from streamlanes.probe.host import read_host, spin_ms
+from streamlanes.probe.memory import read_memory
+from streamlanes.probe.smaps import read_mappings
+from streamlanes.probe.stacks import thread_stacks
+from streamlanes.probe.tree import members
+from streamlanes.providers import Providers, providers
+from streamlanes.record import Status, StatusName
+from streamlanes.samples import (
+    ORIGIN,
+    RELEASED,
+    Table,
+    call_columns,
+    provider_columns,
+    schedule_columns,
+)
+from streamlanes.workload import Schedule, build
+
+now_ns = time.perf_counter_ns
+
+READING_S = 0.1
+START_S = 60.0
+LEAD_NS = 50_000_000
+"""From `go` to the first intended start: every process has read the word by then."""
+SETTLE_S = 0.2
+RELEASE_S = 60.0
+
+
+class CellEnded(Exception):
+    """The cell came to no figures; `status` says why."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.reason)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Which CPUs cell and provider run on: apart from 4 usable ones on (rule 12), else None: shared."""
+
+    cell: tuple[int, ...] | None
+    provider: tuple[int, ...] | None
+
+    @property
+    def provider_processes(self) -> int:
+        """One for each CPU of its own, one where it shares."""
+        return len(self.provider) if self.provider else 1
+
+
+def cpu_sets() -> Sets:
+    """A quarter of the usable CPUs for the provider."""
+    if cpus() < 4 or not hasattr(os, "sched_getaffinity"):
+        return Sets(None, None)
+    usable = sorted(os.sched_getaffinity(0))
+    share = len(usable) // 4
+    return Sets(tuple(usable[share:]), tuple(usable[:share]))
+
+
+class Tables:
+    """The three shared tables of a pass."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        size = (schedule.calls, schedule.tokens)
+        self.schedule = Table.create("schedule", schedule_columns(*size))
+        self.calls = Table.create("calls", call_columns(*size))
+        self.provider = Table.create("provider", provider_columns(*size))
+        for name, values in (
+            ("start", schedule.start_ns),
+            ("first", schedule.first),
+            ("offset", schedule.offset_ns),
+        ):
+            np.asarray(self.schedule[name])[:] = values
+
+    def stamps(self) -> tuple[CallStamps, ProviderStamps]:
+        """Copies of all columns, as they are now."""
+        calls = {name: np.array(self.calls[name]) for name, _ in self.calls.columns}
+        sent = {name: np.array(self.provider[name]) for name, _ in self.provider.columns}
+        return CallStamps(**calls), ProviderStamps(**sent)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        for table in (self.schedule, self.calls, self.provider):
+            table.close()
+
+
+@dataclass(frozen=True)
+class Up:
+    """A pass at `ready`: the cell's process, its tree, tables and provider."""
+
+    child: Child
+    pids: tuple[int, ...]
+    tables: Tables
+    providers: Providers | None
+    startup_s: float
+
+
+class Bench:
+    """What the cells of a run share: the launcher and what an interpreter that runs nothing weighs."""
+
+    def __init__(self, lane: Lane, somaxconn: int) -> None:
+        self.lane = lane
+        self.launcher = Launcher()
+        self.sets = cpu_sets()
+        self._somaxconn = max(1, somaxconn)
+        self._bare_bytes: int | None = None
+
+    def ports(self, calls: int) -> int:
+        """Ports of each provider process: enough backlog for all calls at once."""
+        return -(-calls // (self._somaxconn * self.sets.provider_processes))
+
+    def measure(self, cell: Cell) -> Facts:
+        """Both passes of a cell. Raises CellEnded when it comes to no figures."""
+        full = build(cell.load(), cell.calls)
+        schedule = full.head(cell.admitted(full))
+        budget_s = cell.budget(full)
+        timed, drained = self._timed(cell, schedule, budget_s)
+        memory = self._memory(cell, full) if cell.memory else "read in repetition 1 only"
+        network = CLIENTS[cell.client].network
+        return Facts(
+            calls=cell.calls,
+            full_schedule=full,
+            width=cell.width,
+            workers=cell.workers,
+            drained=drained,
+            budget_s=budget_s,
+            timed=timed,
+            memory=memory,
+            client_has_provider=network,
+            provider_cpus=float(len(self.sets.provider) if self.sets.provider else min(1, cpus())),
+        )
+
+    def _timed(self, cell: Cell, schedule: Schedule, budget_s: float) -> tuple[TimedPass, bool]:
+        spin_before = spin_ms()
+        with self._up(cell, schedule, hold=False) as up:
+            cpu = _Cpu(up)
+            host, ours = read_host(), self._ours_ns()
+            readings = [cpu.read()]
+            origin_ns = _go(up)
+            until_ns = origin_ns + int(budget_s * 1e9)
+            word = None
+            while word is None and now_ns() < until_ns:
+                word = _hear(up.child, min(READING_S, (until_ns - now_ns()) / 1e9))
+                readings.append(cpu.read())
+            over_ns = now_ns()
+            after, ours = read_host(), self._ours_ns() - ours
+            if word is not None:
+                _refused(word, "drained")
+            calls, sent = up.tables.stamps()
+            stats = up.providers.stats() if up.providers and word else ()
+            if word is not None:
+                up.child.say("exit")
+        return TimedPass(
+            schedule=schedule,
+            origin_ns=origin_ns,
+            calls=calls,
+            provider=sent if CLIENTS[cell.client].network else None,
+            readings=tuple(readings),
+            startup_s=up.startup_s,
+            over_ns=over_ns,
+            host=(host, after),
+            ours_ns=ours + readings[-1].cell_total_ns - readings[0].cell_total_ns
+            + readings[-1].provider_ns - readings[0].provider_ns,
+            spin_ms=(spin_before, spin_ms()),
+            provider_stats=stats,
+            interpreter=word["facts"] if word else {},
+            gc=word["gc"] if word else {},
+        ), word is not None  # fmt: skip
+
+    def _memory(self, cell: Cell, full: Schedule) -> MemoryPass | str:
+        """The memory pass, or why it gave nothing. A pool is given as many calls as it can hold."""
+        schedule = full.head(min(cell.calls, cell.width or cell.calls))
+        first = schedule.first[:-1]
+        last_first_ns = int((schedule.start_ns + schedule.offset_ns[first]).max())
+        wait_s = 3 * last_first_ns / 1e9 + 10.0
+        bare_bytes = self.bare_bytes()
+        try:
+            with self._up(cell, schedule, hold=True) as up:
+                host_ready, ready = read_host(), read_memory(up.pids)
+                until_ns = _go(up) + int(wait_s * 1e9)
+                received = np.asarray(up.tables.calls["received"])
+                try:
+                    while (held := int((received[first] > 0).sum())) < schedule.calls:
+                        if now_ns() > until_ns:
+                            return f"only {held:,} of {schedule.calls:,} calls in flight after {wait_s:.0f} s"
+                        if word := _hear(up.child, READING_S):
+                            _refused(word, "")
+                finally:
+                    del received
+                time.sleep(SETTLE_S)
+                host_plateau = read_host()
+                read = cache(read_mappings)
+                plateau = read_memory(up.pids, read=read)
+                stacks = thread_stacks(up.pids[0], read) if len(up.pids) == 1 else None
+                up.tables.schedule["header"][RELEASED] = 1
+                if up.providers:
+                    up.providers.release()
+                if _hear(up.child, RELEASE_S):
+                    up.child.say("exit")
+        except CellEnded as ended:
+            return f"memory pass: {ended.status.reason}"
+        if plateau.pss_bytes is None or bare_bytes is None:
+            return plateau.reason or "memory could not be read"
+        return MemoryPass(
+            bare_bytes=bare_bytes,
+            held=held,
+            ready=ready,
+            plateau=plateau,
+            stacks=stacks,
+            host_ready=host_ready,
+            host_plateau=host_plateau,
+        )
+
+    @contextlib.contextmanager
+    def _up(self, cell: Cell, schedule: Schedule, hold: bool) -> Iterator[Up]:
+        """A fresh provider and a fresh cell at `ready`; all gone at the end of the block."""
+        with contextlib.ExitStack() as stack:
+            tables = Tables(schedule)
+            stack.callback(tables.close)
+            serving = None
+            if CLIENTS[cell.client].network:
+                serving = stack.enter_context(
+                    providers(
+                        self.launcher,
+                        tables.schedule,
+                        tables.provider,
+                        processes=self.sets.provider_processes,
+                        ports=self.ports(schedule.calls),
+                        hold=hold,
+                        cpus=self.sets.provider,
+                    )
+                )
+            began = now_ns()
+            child = Child(self.launcher, [sys.executable, "-P", "-m", "streamlanes.cell"], self.sets.cell)
+            stack.callback(child.end, grace_s=0.5)
+            child.say(self._spec(cell, schedule, tables, serving, hold))
+            word = _hear(child, START_S)
+            if word is None:
+                raise CellEnded(Status(StatusName.CRASHED, f"not ready after {START_S:.0f} s"))
+            _refused(word, "ready")
+            startup_s = (now_ns() - began) / 1e9
+            yield Up(child, members(child.pid), tables, serving, startup_s)
+
+    def _spec(
+        self, cell: Cell, schedule: Schedule, tables: Tables, serving: Providers | None, hold: bool
+    ) -> dict[str, object]:
+        backend = BACKENDS[cell.backend]
+        return {
+            "job": self.lane.job,
+            "backend": backend.target,
+            "client": CLIENTS[cell.client].forms[backend.waits],
+            "calls": schedule.calls,
+            "width": cell.width or 0,
+            "workers": cell.workers,
+            "start_method": cell.axes.start_method,
+            "stack_kib": cell.axes.stack_kib,
+            "switch_ms": cell.axes.switch_ms,
+            "gc": cell.axes.gc or "default",
+            "hold": hold,
+            "addresses": serving.addresses if serving else [],
+            "schedule": {"path": tables.schedule.path, "columns": tables.schedule.columns},
+            "samples": {"path": tables.calls.path, "columns": tables.calls.columns},
+        }
+
+    def bare_bytes(self) -> int | None:
+        """PSS of an interpreter that runs nothing, measured once a run; None where it cannot be read."""
+        if self._bare_bytes is None:
+            program = "import sys; print('{}', flush=True); sys.stdin.read()"
+            child = Child(self.launcher, [sys.executable, "-P", "-c", program], self.sets.cell)
+            try:
+                if _hear(child, START_S) is not None:
+                    self._bare_bytes = read_memory((child.pid,)).pss_bytes
+            finally:
+                child.end()
+        return self._bare_bytes
+
+    def _ours_ns(self) -> int:
+        """CPU of this process and the launcher: known, and no one else's."""
+        return time.process_time_ns() + process_cpu_ns(self.launcher.pid)
+
+    def close(self) -> None:
+        """Leave no process behind."""
+        self.launcher.close()
+
+
+class _Cpu:
+    """CPU clocks of a pass, read from outside. A process that ended keeps its last reading."""
+
+    def __init__(self, up: Up) -> None:
+        self._pids: Sequence[int] = up.pids
+        self._providers = up.providers
+        self._last: dict[int, int] = {}
+
+    def read(self) -> CpuReading:
+        """All clocks now."""
+        for pid in self._pids:
+            with contextlib.suppress(ProcessLookupError):
+                self._last[pid] = process_cpu_ns(pid)
+        provider_ns = self._providers.cpu_ns() if self._providers else 0
+        return CpuReading(now_ns(), dict(self._last), provider_ns)
+
+
+def _go(up: Up) -> int:
+    """Set the origin and tell the cell; returns the origin."""
+    origin_ns = now_ns() + LEAD_NS
+    up.tables.schedule["header"][ORIGIN] = origin_ns
+    up.child.say("go")
+    return origin_ns
+
+
+def _hear(child: Child, timeout_s: float) -> dict[str, Any] | None:
+    try:
+        return child.hear(max(0.0, timeout_s))
+    except Gone as gone:
+        raise CellEnded(Status(StatusName.CRASHED, str(gone))) from None
+
+
+def _refused(word: Mapping[str, Any], expected: str) -> None:
+    """Raise CellEnded unless the word is the expected one."""
+    if word["word"] == expected:
+        return
+    reason = str(word.get("reason", f"said {word['word']!r}"))
+    if word["word"] == "refused":
+        raise CellEnded(Status(StatusName.UNSUPPORTED, reason, int(word["reached"])))
+    raise CellEnded(Status(StatusName.CRASHED, reason))

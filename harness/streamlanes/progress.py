@@ -1,0 +1,93 @@
+"""How a run shows itself while it goes: a bar on a terminal, plain lines elsewhere, records as JSON."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import IO
+
+from streamlanes.cells import Cell
+from streamlanes.record import Record, StatusName, encode
+from streamlanes.runner import Tells
+
+
+class Plain:
+    """A line when a cell is done: for logs and pipes."""
+
+    def __init__(self, total: int, done: int, out: IO[str]) -> None:
+        self._total = total
+        self._done = done
+        self._out = out
+
+    def begin(self, cell: Cell) -> None:
+        """Nothing: a log needs no promise."""
+
+    def end(self, cell: Cell, record: Record) -> None:
+        """One line with how the cell ended."""
+        self._done += 1
+        print(f"[{self._done}/{self._total}] {cell.id}  {ending(record)}", file=self._out, flush=True)
+
+
+class Json:
+    """One record a line on standard output, as they come; the rest of the talk goes elsewhere."""
+
+    def __init__(self, then: Tells) -> None:
+        self._then = then
+
+    def begin(self, cell: Cell) -> None:
+        """Pass it on."""
+        self._then.begin(cell)
+
+    def end(self, cell: Cell, record: Record) -> None:
+        """Print the record."""
+        show_json(record)
+        self._then.end(cell, record)
+
+
+class Bar:
+    """rich's progress bar, in seconds of the estimate."""
+
+    def __init__(self, seconds: Mapping[str, float], done: Sequence[Record]) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._seconds = seconds
+        self._console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+        )
+        already = len({record.cell.id for record in done})
+        self._task = self._progress.add_task("starting", total=len(seconds), completed=already)
+        self._progress.start()
+
+    def begin(self, cell: Cell) -> None:
+        """Name the cell under way."""
+        self._progress.update(self._task, description=f"{cell.id} (about {self._seconds[cell.id]:.0f} s)")
+
+    def end(self, cell: Cell, record: Record) -> None:
+        """One step on; what did not go well stays on the screen."""
+        self._progress.advance(self._task)
+        if record.status.name is not StatusName.OK:
+            self._console.print(f"{cell.id}  {ending(record)}", markup=False, highlight=False)
+
+    def close(self) -> None:
+        """Give the terminal back."""
+        self._progress.stop()
+
+
+def show_json(record: Record) -> None:
+    """One record on standard output."""
+    sys.stdout.write(encode(record).decode())
+    sys.stdout.flush()
+
+
+def ending(record: Record) -> str:
+    """How a cell ended, in a few words."""
+    if record.status.name is not StatusName.OK:
+        return f"{record.status.name.value.replace('_', ' ')}: {record.status.reason}"
+    late = record.figure("latency.stream_ms.p99")
+    flags = "".join(f"  {flag.name.value}" for flag in record.flags)
+    return f"ok  stream lateness p99 {late:.1f} ms{flags}" if late is not None else f"ok{flags}"

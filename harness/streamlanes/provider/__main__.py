@@ -1,0 +1,52 @@
+"""Main of a provider process: `python -m streamlanes.provider`, told what to serve on standard input.
+
+parent -> spec    provider -> {"word": "ready", "ports": [...]}    or {"word": "failed", "reason": text}
+end of standard input: stop. A provider never outlives the process that holds its input.
+"""
+
+import asyncio
+import gc
+import json
+import os
+import sys
+
+import uvloop
+
+from streamlanes.provider.server import listen, serve
+from streamlanes.provider.streams import Streams
+from streamlanes.samples import Table
+
+
+async def _main(spec: dict[str, object], tables: tuple[Table, Table]) -> None:
+    loop = asyncio.get_running_loop()
+    stop: asyncio.Future[None] = loop.create_future()
+
+    def over() -> None:
+        if not os.read(0, 4096) and not stop.done():
+            loop.remove_reader(0)
+            stop.set_result(None)
+
+    loop.add_reader(0, over)
+    streams = Streams(loop, *tables, tick_ns=int(spec["tick_ns"]), hold=bool(spec["hold"]))  # type: ignore[call-overload]
+    sockets = listen(str(spec["host"]), spec["ports"])  # type: ignore[arg-type]
+    print(json.dumps({"word": "ready", "ports": [each.getsockname()[1] for each in sockets]}), flush=True)
+    await serve(streams, sockets, stop)
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    spec = json.loads(sys.stdin.readline())
+    schedule = Table.open(spec["schedule"]["path"], spec["schedule"]["columns"])
+    stamps = Table.open(spec["stamps"]["path"], spec["stamps"]["columns"])
+    # A collection would stop every stream at once; what a stream needs holds no cycles once it is over.
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        uvloop.run(_main(spec, (schedule, stamps)))
+    except OSError as error:
+        print(json.dumps({"word": "failed", "reason": str(error)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

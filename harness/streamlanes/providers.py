@@ -1,0 +1,104 @@
+"""The parent's side of the simulated provider: start it fresh for a pass, ask it, let it go."""
+
+import contextlib
+import http.client
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from streamlanes.children import Child, Gone, Launcher
+from streamlanes.errors import UserError
+from streamlanes.probe.cpu import process_cpu_ns
+from streamlanes.samples import Table
+
+HOST = "127.0.0.1"
+TICK_NS = 1_000_000
+START_S = 30.0
+ANSWER_S = 30.0
+
+
+class Providers:
+    """The provider processes of one pass."""
+
+    def __init__(self, children: Sequence[Child], ports: Sequence[Sequence[int]]) -> None:
+        self._children = children
+        self._ports = ports
+        self._last_ns: dict[int, int] = {}
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        """Every port of every process, processes in turn."""
+        return [(HOST, port) for turn in zip(*self._ports, strict=True) for port in turn]
+
+    def cpu_ns(self) -> int:
+        """CPU of all provider processes so far."""
+        for child in self._children:
+            with contextlib.suppress(ProcessLookupError):
+                self._last_ns[child.pid] = process_cpu_ns(child.pid)
+        return sum(self._last_ns.values())
+
+    def stats(self) -> tuple[Mapping[str, Any], ...]:
+        """What each process says of itself; empty when one does not answer."""
+        try:
+            return tuple(self._ask(ports[0], "GET", "/sim/stats") for ports in self._ports)
+        except (OSError, http.client.HTTPException, ValueError):
+            return ()
+
+    def release(self) -> None:
+        """End the hold of the memory pass."""
+        for ports in self._ports:
+            self._ask(ports[0], "POST", "/sim/release")
+
+    @staticmethod
+    def _ask(port: int, method: str, path: str) -> Mapping[str, Any]:
+        connection = http.client.HTTPConnection(HOST, port, timeout=ANSWER_S)
+        with contextlib.closing(connection):
+            connection.request(method, path)
+            answer: Mapping[str, Any] = json.loads(connection.getresponse().read(1 << 20))
+            return answer
+
+
+@contextlib.contextmanager
+def providers(
+    launcher: Launcher,
+    schedule: Table,
+    stamps: Table,
+    *,
+    processes: int,
+    ports: int,
+    hold: bool,
+    cpus: Sequence[int] | None,
+) -> Iterator[Providers]:
+    """`processes` fresh provider processes with `ports` ports each, gone at the end of the block."""
+    spec = {
+        "schedule": {"path": schedule.path, "columns": schedule.columns},
+        "stamps": {"path": stamps.path, "columns": stamps.columns},
+        "host": HOST,
+        "ports": [0] * ports,
+        "tick_ns": TICK_NS,
+        "hold": hold,
+    }
+    children: list[Child] = []
+    try:
+        for _ in range(processes):
+            child = Child(launcher, [sys.executable, "-P", "-m", "streamlanes.provider"], cpus)
+            children.append(child)
+            child.say(spec)
+        heard = [_ready(child) for child in children]
+        yield Providers(children, heard)
+    finally:
+        for child in children:
+            child.end(grace_s=1.0)
+
+
+def _ready(child: Child) -> list[int]:
+    try:
+        word = child.hear(START_S)
+    except Gone as gone:
+        raise UserError(f"the provider does not start: {gone}", 4) from None
+    if word is None:
+        raise UserError(f"the provider does not start: no answer in {START_S:.0f} s", 4)
+    if word["word"] != "ready":
+        raise UserError(f"the provider does not start: {word.get('reason')}", 4)
+    return [int(port) for port in word["ports"]]

@@ -1,0 +1,129 @@
+"""From facts to a record: the lane's metrics evaluated, every null with its reason."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from streamlanes.cells import Cell
+from streamlanes.facts import Facts, Missing
+from streamlanes.flags import flags
+from streamlanes.lanes.base import Lane
+from streamlanes.record import CellInfo, Quality, Record, Status, StatusName
+from streamlanes.workload import build
+
+
+def record(cell: Cell, lane: Lane, machine: Mapping[str, Any], facts: Facts) -> Record:
+    """The record of a cell that ran to its end or to its budget."""
+    view = lane.view(facts)
+    groups: dict[str, dict[str, Any]] = {}
+    missing: dict[str, str] = {}
+    quality: dict[str, Quality] = {}
+    for metric in lane.metrics:
+        figure = metric.of(view)
+        if isinstance(figure, Missing):
+            missing[metric.path] = figure.reason
+            _put(groups, metric.path, None)
+            continue
+        if metric.quality is not Quality.MEASURED:
+            quality[metric.path] = metric.quality
+        _put(groups, metric.path, figure)
+    gc: dict[str, Any] = dict(facts.timed.gc)
+    if not gc:
+        gc = dict.fromkeys(("collections", "pause_ms_total", "pause_ms_max"))
+        missing |= {f"gc.{name}": "the cell was stopped before it could report" for name in gc}
+    groups["gc"] = gc
+    groups["provider"] = provider(facts)
+    return Record(
+        cell=info(cell, facts.timed.interpreter),
+        machine=dict(machine),
+        status=status(facts),
+        flags=flags(facts, view),
+        interpreter=dict(facts.timed.interpreter),
+        missing=missing,
+        quality=quality,
+        **_grouped(groups),
+    )
+
+
+def failed(cell: Cell, lane: Lane, machine: Mapping[str, Any], status: Status) -> Record:
+    """The record of a cell without figures: unsupported, crashed or skipped."""
+    groups: dict[str, dict[str, Any]] = {}
+    why = f"{status.name.value}: {status.reason}"
+    for metric in lane.metrics:
+        _put(groups, metric.path, None)
+    missing = {metric.path: why for metric in lane.metrics}
+    return Record(
+        cell=info(cell, {}), machine=dict(machine), status=status, missing=missing, **_grouped(groups)
+    )
+
+
+def status(facts: Facts) -> Status:
+    """ok, or over budget with how far it came."""
+    admitted = facts.timed.schedule.calls
+    if not facts.drained:
+        done = int((facts.timed.calls.end > 0).sum())
+        tokens = int((facts.timed.calls.received > 0).sum())
+        share = tokens / facts.timed.schedule.tokens
+        return Status(
+            StatusName.OVER_BUDGET,
+            f"stopped after {facts.budget_s:.1f} s: {share:.0%} of the tokens, "
+            f"{done:,} of {admitted:,} calls",
+        )
+    if admitted < facts.calls:
+        return Status(
+            StatusName.OVER_BUDGET,
+            f"a pool of {facts.width} admits {admitted:,} of {facts.calls:,} calls "
+            f"within {facts.budget_s:.1f} s",
+        )
+    return Status(StatusName.OK)
+
+
+def info(cell: Cell, interpreter: Mapping[str, Any]) -> CellInfo:
+    """What was measured, with the values that really ran."""
+    load = cell.load()
+    axes = cell.resolved_axes(load, build(load, cell.calls))
+    for axis in ("start_method", "stack_kib", "switch_ms"):
+        if interpreter.get(axis) is not None:
+            axes[axis] = interpreter[axis]
+    return CellInfo(
+        id=cell.id,
+        lane=cell.lane,
+        backend=cell.backend,
+        client=cell.client,
+        workload=cell.workload,
+        calls=cell.calls,
+        repetition=cell.repetition,
+        axes=axes,
+    )
+
+
+def provider(facts: Facts) -> dict[str, Any]:
+    """What the provider said of itself, its processes together."""
+    said = facts.timed.provider_stats
+    if not said:
+        return {}
+    late = [each["lateness_ms"] for each in said]
+    return {
+        "processes": len(said),
+        "cpus": facts.provider_cpus,
+        "requests": _total(said, "requests"),
+        "peak_in_flight": _total(said, "peak_in_flight"),
+        "abandoned": _total(said, "abandoned"),
+        "lateness_ms": late[0],
+    }
+
+
+def _grouped(groups: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The groups as a record's keyword arguments."""
+    return dict(groups)
+
+
+def _total(said: tuple[Mapping[str, Any], ...], name: str) -> int:
+    return sum(int(each[name]) for each in said)
+
+
+def _put(groups: dict[str, dict[str, Any]], path: str, figure: Any) -> None:
+    *parents, last = path.split(".")
+    at: dict[str, Any] = groups
+    for name in parents:
+        at = at.setdefault(name, {})
+    at[last] = figure

@@ -1,0 +1,77 @@
+"""What stands under every chart: the machine, the client, the load of each size, the repetitions. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from streamlanes.record import Record
+from streamlanes.series import Point
+from streamlanes.words import plain, quantity
+
+
+def machine_line(machine: Mapping[str, Any]) -> str:
+    """What it ran on, in one line; what is not known is left out."""
+    cpus, memory = machine.get("cpus_usable"), machine.get("memory_bytes")
+    parts = [
+        _named(machine, "cpu"),
+        f"{plain(cpus)} usable CPU{'' if cpus == 1 else 's'}" if isinstance(cpus, (int, float)) else "",
+        quantity(memory, "B") if isinstance(memory, (int, float)) else "",
+        _named(machine, "system", "kernel"),
+        _named(machine, "implementation", "python"),
+        f"uvloop {machine['uvloop']}" if machine.get("uvloop") else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def lines(points: Sequence[Point]) -> list[str]:
+    """The caption of a chart made from these points."""
+    if not points:
+        return []
+    found = [machine_line(points[0].records[0].machine)]
+    loads = [
+        f"{workload}: {_loads(points, workload)}" for workload in dict.fromkeys(p.workload for p in points)
+    ]
+    clients = ", ".join(dict.fromkeys(point.client for point in points))
+    found.append(f"Client: {clients}. {'. '.join(loads)}. {_repetitions(points)}.")
+    return [line for line in found if line]
+
+
+def load(record: Record) -> str:
+    """Tokens a call and the total rate, as they were set or resolved."""
+    tokens, rate = record.cell.axes.get("tokens"), record.cell.axes.get("rate_per_s")
+    parts = [f"{_amount(tokens)} tokens a call"] if tokens is not None else []
+    return ", ".join(parts + ([f"{_amount(rate)} tokens/s in all"] if rate is not None else []))
+
+
+def _named(machine: Mapping[str, Any], *keys: str) -> str:
+    return " ".join(str(machine[key]) for key in keys if machine.get(key))
+
+
+def _loads(points: Sequence[Point], workload: str) -> str:
+    """`500 calls of 10 tokens ...; 2,000 and 10,000 calls of ...`: sizes of the same load together."""
+    groups: dict[str, list[int]] = {}
+    for point in points:
+        if point.workload == workload:
+            sizes = groups.setdefault(load(point.records[0]), [])
+            if point.calls not in sizes:
+                sizes.append(point.calls)
+    parts = []
+    for what, sizes in groups.items():
+        *most, last = (f"{size:,}" for size in sizes)
+        calls = f"{', '.join(most)} and {last} calls" if most else f"{last} calls"
+        parts.append(f"{calls}, {what}" if what else calls)
+    return "; ".join(parts)
+
+
+def _repetitions(points: Sequence[Point]) -> str:
+    counts = sorted({len(point.records) for point in points})
+    if counts == [1]:
+        return "One repetition"
+    return f"Repetitions: {counts[0]}" + (f" to {counts[-1]}" if len(counts) > 1 else "")
+
+
+def _amount(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{_amount(value.get('median'))} (median, sigma {_amount(value.get('sigma'))})"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return plain(round(value) if abs(value) >= 100 else round(value, 2))
+    return str(value)

@@ -1,0 +1,167 @@
+"""Which records belong together: the repetitions of a point, and the points of a line. Pure.
+
+A line is a backend; where one backend was measured with several settings of an axis side by side
+(thread stacks of 256 KiB and 8 MiB), each setting is a line of its own and named so.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streamlanes.backends import BACKENDS
+from streamlanes.lanes.base import Pool
+from streamlanes.record import FlagName, Record, StatusName
+from streamlanes.stats import pool
+from streamlanes.words import plain, why_missing
+
+_UNITS = (("_per_s", "/s"), ("_kib", " KiB"), ("_ms", " ms"), ("_s", " s"))
+
+
+@dataclass(frozen=True)
+class Line:
+    """One way of running: a backend, and the axes that set it apart from its own other lines."""
+
+    backend: str
+    variant: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The name a person reads: `threads, stack 256 KiB`."""
+        return ", ".join([self.backend, *(setting(axis, value) for axis, value in self.variant)])
+
+    def without(self, axis: str) -> "Line":
+        """The same line where this axis is drawn, and so needs no name."""
+        return Line(self.backend, tuple(pair for pair in self.variant if pair[0] != axis))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One cell over all its repetitions, in their order."""
+
+    client: str
+    workload: str
+    calls: int
+    line: Line
+    records: tuple[Record, ...]
+
+    @property
+    def clean(self) -> tuple[Record, ...]:
+        """The repetitions nothing casts doubt on: the only ones a ratio may use."""
+        return tuple(record for record in self.records if record.clean)
+
+    @property
+    def stopped(self) -> tuple[Record, ...]:
+        """The repetitions that did not end `ok`."""
+        return tuple(record for record in self.records if record.status.name is not StatusName.OK)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the backend keeps fewer calls in flight than there are, by design."""
+        return any(_bounded(record) for record in self.records)
+
+    def figures(self, path: str) -> list[tuple[Record, float]]:
+        """Each repetition that ended `ok` with its figure. A stopped cell's is of another load."""
+        pairs = ((record, record.figure(path)) for record in self.records)
+        return [(r, value) for r, value in pairs if value is not None and r.status.name is StatusName.OK]
+
+    def pooled(self, path: str, how: Pool = Pool.MEDIAN, *, clean: bool = False) -> float | None:
+        """One figure for all repetitions (only the clean ones if asked); None where none has it."""
+        values = [value for record, value in self.figures(path) if record.clean or not clean]
+        return pool(values, how) if values else None
+
+    def why_missing(self, path: str) -> str:
+        """Why no repetition has this figure."""
+        ended_ok = [record for record in self.records if record.status.name is StatusName.OK]
+        return why_missing((ended_ok or list(self.records))[0], path)
+
+
+def points(records: Iterable[Record]) -> list[Point]:
+    """The records as points, by client, workload, calls and line; backends in the registry's order."""
+    known = list(records)
+    varied = _varied(known)
+    groups: dict[tuple[str, str, int, Line], list[Record]] = defaultdict(list)
+    for record in known:
+        cell = record.cell
+        axes = varied[_family(record)]
+        line = Line(cell.backend, tuple((axis, _text(cell.axes.get(axis))) for axis in axes))
+        groups[cell.client, cell.workload, cell.calls, line].append(record)
+    found = [
+        Point(
+            client=client,
+            workload=workload,
+            calls=calls,
+            line=line,
+            records=tuple(sorted(group, key=lambda r: r.cell.repetition)),
+        )
+        for (client, workload, calls, line), group in groups.items()
+    ]
+    return sorted(found, key=lambda p: (p.client, p.workload, p.calls, line_order(p.line)))
+
+
+def line_order(line: Line) -> tuple[int, str, tuple[tuple[float, str], ...]]:
+    """The registry's order, then by name; variants by size where they are numbers."""
+    place = list(BACKENDS).index(line.backend) if line.backend in BACKENDS else len(BACKENDS)
+    return place, line.backend, tuple(_size(value) for _, value in line.variant)
+
+
+def setting(axis: str, value: str) -> str:
+    """An axis and its value in words: `stack_kib`, `256` is `stack 256 KiB`."""
+    for suffix, unit in _UNITS:
+        if axis.endswith(suffix):
+            return f"{axis.removesuffix(suffix)} {value}{unit}".replace("_", " ")
+    return f"{axis} {value}".replace("_", " ")
+
+
+def by_reason(found: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """(name, reason) pairs as reason -> names, in the order in which the reasons first came."""
+    groups: dict[str, list[str]] = {}
+    for name, reason in found:
+        names = groups.setdefault(reason, [])
+        if name not in names:
+            names.append(name)
+    return list(groups.items())
+
+
+def _family(record: Record) -> tuple[str, str, int, str]:
+    return record.cell.client, record.cell.workload, record.cell.calls, record.cell.backend
+
+
+def _varied(records: Sequence[Record]) -> dict[tuple[str, str, int, str], list[str]]:
+    """The axes that differ within one repetition of one family: settings compared side by side.
+
+    Across repetitions nothing is compared, so a seed of its own for each makes no line of its own.
+    """
+    seen: dict[tuple[str, str, int, str], dict[tuple[int, str], set[str]]] = defaultdict(
+        lambda: defaultdict(set)
+    )
+    for record in records:
+        for axis, value in record.cell.axes.items():
+            if value is not None:  # a cell that never ran does not know what its interpreter would set
+                seen[_family(record)][record.cell.repetition, axis].add(_text(value))
+    return defaultdict(
+        list,
+        {
+            family: sorted({axis for (_, axis), values in axes.items() if len(values) > 1})
+            for family, axes in seen.items()
+        },
+    )
+
+
+def _bounded(record: Record) -> bool:
+    width = record.figure("cell.axes.width")
+    by_width = width is not None and width < record.cell.calls
+    return by_width or any(flag.name is FlagName.BOUNDED for flag in record.flags)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return plain(value)
+    return "default" if value is None else str(value)
+
+
+def _size(value: str) -> tuple[float, str]:
+    try:
+        return float(value.replace(",", "")), ""
+    except ValueError:
+        return float("inf"), value

@@ -1,0 +1,192 @@
+"""The provider over real sockets: streams, the hold, its statistics, and bad input."""
+
+import asyncio
+import json
+import socket
+import threading
+
+import pytest
+import uvloop
+
+from jobs_fakes import small_schedule, tables
+from streamlanes.provider.server import MAX_BODY_BYTES, listen, serve
+from streamlanes.provider.streams import Streams
+from streamlanes.samples import Table, provider_columns
+from streamlanes.wire.http1 import ResponseDecoder, post
+from streamlanes.wire.openai import request_body
+from streamlanes.wire.sse import EventDecoder
+
+
+class Serving:
+    """A provider in a thread."""
+
+    def __init__(self, hold: bool, calls: int = 4) -> None:
+        self.plan = small_schedule(calls)
+        self.schedule, self._unused = tables(self.plan)
+        self.stamps = Table.create("provider", provider_columns(self.plan.calls, self.plan.tokens))
+        self._hold = hold
+        self._up = threading.Event()
+        self._thread = threading.Thread(target=lambda: uvloop.run(self._main()))
+        self._thread.start()
+        assert self._up.wait(30)
+
+    async def _main(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._loop, self._stop = loop, loop.create_future()
+        self.streams = Streams(loop, self.schedule, self.stamps, tick_ns=1_000_000, hold=self._hold)
+        sockets = listen("127.0.0.1", [0])
+        self.address = sockets[0].getsockname()
+        self._up.set()
+        await serve(self.streams, sockets, self._stop)
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set_result, None)
+        self._thread.join(30)
+        assert not self._thread.is_alive()
+        for table in (self.schedule, self._unused, self.stamps):
+            table.close()
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(self.address, timeout=30)
+
+    def ask(self, data: bytes) -> tuple[int, bytes]:
+        """Send bytes, read one whole answer."""
+        with self.connect() as connection:
+            connection.sendall(data)
+            return answer(connection)
+
+    def chat(self, prompt: str) -> tuple[int, bytes]:
+        return self.ask(post("127.0.0.1", "/v1/chat/completions", request_body(prompt)))
+
+    def stats(self) -> dict[str, object]:
+        return json.loads(self.ask(b"GET /sim/stats HTTP/1.1\r\nHost: x\r\n\r\n")[1])
+
+
+def answer(connection: socket.socket) -> tuple[int, bytes]:
+    decoder = ResponseDecoder()
+    body = b""
+    while not decoder.complete:
+        data = connection.recv(65536)
+        if not data:
+            break
+        body += decoder.feed(data)
+    return decoder.status, body
+
+
+@pytest.fixture
+def serving():
+    up = Serving(hold=False)
+    yield up
+    up.close()
+
+
+@pytest.fixture
+def holding():
+    up = Serving(hold=True)
+    yield up
+    up.close()
+
+
+def test_a_call_gets_its_tokens_and_its_stamps(serving: Serving):
+    status, body = serving.chat("[call 2] hi")
+    assert status == 200
+    assert len(EventDecoder().feed(body)) == 3 + 3
+    first = serving.plan.first
+    assert all(serving.stamps["sent"][row] > 0 for row in range(first[2], first[3]))
+    assert serving.stamps["accepted"][2] <= serving.stamps["seen"][2]
+    assert serving.stamps["seen"][1] == 0
+    offset = serving.plan.offset_ns
+    for row in range(first[2], first[3]):
+        assert serving.stamps["sent"][row] >= serving.stamps["seen"][2] + offset[row], "never early"
+
+
+def test_without_an_index_the_next_free_call_is_taken(serving: Serving):
+    serving.chat("hello")
+    serving.chat("hello")
+    assert serving.stamps["seen"][0] > 0
+    assert serving.stamps["seen"][1] > 0
+
+
+def test_a_connection_is_kept_for_the_next_request(serving: Serving):
+    with serving.connect() as connection:
+        for call in (0, 1):
+            connection.sendall(post("x", "/v1/chat/completions", request_body(f"[call {call}] hi")))
+            assert answer(connection)[0] == 200
+    stats = serving.stats()
+    assert stats["requests"] == 2
+    assert stats["in_flight"] == 0
+    assert stats["tokens"] == 6
+    assert stats["lateness_ms"]["count"] == 6
+
+
+def test_a_caller_that_leaves_is_counted_and_forgotten():
+    up = Serving(hold=True)
+    with up.connect() as connection:
+        connection.sendall(post("x", "/v1/chat/completions", request_body("[call 0] hi")))
+        connection.recv(10)
+    for _ in range(3000):
+        if up.stats()["abandoned"]:
+            break
+    stats = up.stats()
+    up.close()
+    assert stats["abandoned"] == 1
+    assert stats["in_flight"] == 0
+
+
+def test_the_hold_stops_after_the_first_token(holding: Serving):
+    first = holding.plan.first
+    with holding.connect() as connection:
+        connection.sendall(post("x", "/v1/chat/completions", request_body("[call 1] hi")))
+        decoder, events = ResponseDecoder(), EventDecoder()
+        seen = []
+        while len(seen) < 2:
+            seen += events.feed(decoder.feed(connection.recv(65536)))
+        assert len(seen) == 2, "role and first token"
+        assert holding.stamps["sent"][first[1]] > 0
+        assert holding.stamps["sent"][first[1] + 1] == 0
+        assert holding.stats()["in_flight"] == 1
+        status, body = holding.ask(b"POST /sim/release HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+        assert (status, json.loads(body)) == (200, {"released": 1})
+        while not decoder.complete:
+            seen += events.feed(decoder.feed(connection.recv(65536)))
+    assert seen[-1] == b"[DONE]"
+    assert len(seen) == 3 + 3
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"\x00\x01\x02 garbage\r\n\r\n", 400),
+        (b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n", 404),
+        (b"GET /v1/chat/completions HTTP/1.1\r\nHost: x\r\n\r\n", 404),
+        (post("x", "/v1/chat/completions", b"{"), 400),
+        (post("x", "/v1/chat/completions", b"[]"), 400),
+        (post("x", "/v1/chat/completions", b'{"messages": 7}'), 400),
+        (post("x", "/v1/chat/completions", b"\xff\xfe"), 400),
+        (post("x", "/v1/chat/completions", b" " * (MAX_BODY_BYTES + 1)), 413),
+    ],
+)
+def test_bad_input_is_a_4xx(serving: Serving, data: bytes, status: int):
+    got, body = serving.ask(data)
+    assert got == status
+    assert "error" in json.loads(body)
+    assert serving.stats()["requests"] == 0, "and it still answers"
+
+
+def test_a_head_without_end_is_cut_off(serving: Serving):
+    header = b"X-Header: " + b"a" * 1000 + b"\r\n"
+    with serving.connect() as connection, pytest.raises((ConnectionResetError, BrokenPipeError)):
+        connection.sendall(b"GET / HTTP/1.1\r\n" + header * 20_000)
+    assert serving.stats()["requests"] == 0
+
+
+def test_a_second_stream_on_a_busy_connection_is_refused(holding: Serving):
+    request = post("x", "/v1/chat/completions", request_body("[call 0] hi"))
+    with holding.connect() as connection:
+        connection.sendall(request + request)
+        assert answer(connection)[0] == 400
+
+
+def test_a_taken_port_is_an_error():
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="in use"):
+        listen("127.0.0.1", [0, taken.getsockname()[1]])

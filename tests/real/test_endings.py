@@ -1,0 +1,102 @@
+"""However a run ends, nothing is left running and nothing measured is lost."""
+
+import json
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from commands import end, left_behind, records, run, started
+
+TINY = ["--set", "ttft_ms=20", "--set", "gap_ms=20", "--set", "tokens=5"]
+COMMAND = ["run", "-b", "asyncio,threads,process-pool,processes+uvloop", "-n", "20", "-w", "lesson", *TINY]
+
+
+def ids(folder: Path) -> list[str]:
+    path = folder / "records.jsonl"
+    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    return [json.loads(line)["cell"]["id"] for line in lines]
+
+
+def wait_for(what: object, timeout_s: float = 60.0) -> None:
+    until = time.monotonic() + timeout_s
+    while not what():
+        assert time.monotonic() < until, "it did not come to it"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_run_keeps_what_it_has_and_goes_on(tmp_path: Path, how: signal.Signals, code: int):
+    out = tmp_path / "out"
+    process = started(*COMMAND, "--out", str(out), cwd=tmp_path)
+    wait_for(lambda: ids(out))
+    returned, errors = end(process, how)
+    assert returned == code, errors
+    assert "kept" in errors
+    assert "Traceback" not in errors
+    assert left_behind(tmp_path) == []
+    before = ids(out)
+    done = run(*COMMAND, "--out", str(out), "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "continuing" in done.stderr
+    assert ids(out)[: len(before)] == before
+    assert len(set(ids(out))) == len(ids(out)) == 4
+    assert len(records(done)) == 4
+
+
+def test_kill_9_at_ten_random_moments_then_complete(tmp_path: Path):
+    out = tmp_path / "out"
+    draw = random.Random(time.time_ns())
+    for _ in range(10):
+        process = started(*COMMAND, "--out", str(out), cwd=tmp_path)
+        time.sleep(draw.uniform(0.0, 2.0))
+        before = ids(out)
+        end(process, signal.SIGKILL)
+        assert left_behind(tmp_path) == []
+        assert ids(out)[: len(before)] == before, "a written record stays"
+    done = run(*COMMAND, "--out", str(out), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(set(ids(out))) == len(ids(out)) == 4, "every cell once"
+
+
+def test_two_runs_at_once_on_one_folder(tmp_path: Path):
+    out = tmp_path / "out"
+    first = started(*COMMAND, "--out", str(out), cwd=tmp_path)
+    wait_for((out / "records.jsonl").exists)
+    second = run(*COMMAND, "--out", str(out), cwd=tmp_path)
+    assert second.returncode == 2
+    assert "in use" in second.stderr
+    assert second.stderr.count("\n") == 1
+    _, errors = first.communicate(timeout=120)
+    assert first.returncode == 0, errors
+    assert len(ids(out)) == 4
+
+
+def test_a_measured_process_that_dies_is_a_crashed_cell_and_the_run_goes_on(tmp_path: Path):
+    import psutil
+
+    command = ["run", "-b", "asyncio,threads", "-n", "20", "-w", "lesson", "--set", "ttft_ms=1500", "--json"]
+    process = started(*command, cwd=tmp_path)
+
+    def measured() -> list[psutil.Process]:
+        found = []
+        for each in psutil.process_iter():
+            try:
+                if each.cwd() == str(tmp_path) and "streamlanes.cell" in each.cmdline():
+                    found.append(each)
+            except psutil.Error:
+                continue
+        return found
+
+    wait_for(measured)
+    wait_for(lambda: any(each.num_fds() > 20 for each in measured()))
+    for each in measured():
+        each.kill()
+    out, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    statuses = [json.loads(line)["status"] for line in out.splitlines()]
+    assert sorted(status["name"] for status in statuses) == ["crashed", "ok"]
+    assert "SIGKILL" in next(status["reason"] for status in statuses if status["name"] == "crashed")
+    assert left_behind(tmp_path) == []

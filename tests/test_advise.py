@@ -1,0 +1,229 @@
+"""The last lines of a run: every claim from clean records, nothing from others."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from records import LANE, record
+from streamlanes.advise import answer
+from streamlanes.record import FlagName, Record, StatusName
+
+LATE, CPU, MEMORY = "latency.stream_ms.p99", "time.cpu_us_per_token", "memory.per_call_bytes"
+
+
+def cell(backend: str, late: float, cpu: float, memory: float | None = 9216.0, **more: Any) -> Record:
+    figures = {LATE: late, CPU: cpu} | ({} if memory is None else {MEMORY: memory})
+    return record(backend, figures=figures | more.pop("figures", {}), **more)
+
+
+def repeated(
+    backend: str, lates: Iterable[float], cpu: float, calls: int = 10_000, **more: Any
+) -> list[Record]:
+    return [
+        cell(backend, late, cpu * (1 + 0.01 * i), repetition=i, calls=calls, **more)
+        for i, late in enumerate(lates, start=1)
+    ]
+
+
+def said(records: Iterable[Record]) -> str:
+    """The answer as running text: folded lines joined again."""
+    return " ".join(" ".join(answer(list(records), LANE)).split())
+
+
+def test_the_lowest_lateness_at_the_largest_size_wins() -> None:
+    text = said(
+        [
+            *repeated("asyncio", (14, 14.2, 14.1), 31),
+            *repeated("uvloop", (10, 10.1, 10.2), 22),
+            cell("threads", 1.0, 5.0, calls=2000),
+        ]
+    )
+    assert "ANSWER uvloop on the streams client: at 10,000 calls" in text
+    assert "stream lateness p99 10 ms, CPU/token 22 us, memory/call 9.0 KiB" in text
+    assert "uvloop against asyncio (10,000 calls, 3 pairs)" in text
+    assert "CPU/token 0.71x [0.71, 0.71]" in text
+
+
+def test_what_is_the_same_in_lateness_is_decided_by_the_next_figure() -> None:
+    text = said([*repeated("asyncio", (9.0, 12.0, 10.0), 20), *repeated("uvloop", (10.0, 10.1, 10.2), 30)])
+    assert "ANSWER asyncio" in text
+    assert "stream lateness p99 same" in text
+
+
+def test_one_repetition_makes_a_ratio_without_an_interval() -> None:
+    text = said([cell("asyncio", 14, 31), cell("uvloop", 10, 22)])
+    assert "uvloop against asyncio (2,000 calls, 1 pair, so no interval): stream lateness p99 0.71x" in text
+    assert "[" not in text
+
+
+def test_a_figure_of_fewer_repetitions_says_so() -> None:
+    records = [
+        cell(backend, late, 20, memory if i == 1 else None, repetition=i)
+        for i in (1, 2, 3)
+        for backend, late, memory in (("asyncio", 14.0, 9000.0), ("uvloop", 10.0, 18000.0))
+    ]
+    assert "memory/call 2.00x (1 pair)" in said(records)
+
+
+def test_a_cell_measured_once_borrows_the_runs_noise() -> None:
+    noisy = repeated("processes+uvloop", (20.0, 40.0, 30.0), 20, calls=500)  # +-33 %
+    text = said([*noisy, cell("asyncio", 10.0, 20), cell("uvloop", 9.0, 25)])
+    assert "ANSWER asyncio" in text, "10 % is within the noise, so CPU decides"
+
+
+def test_flagged_cells_are_in_no_claim() -> None:
+    text = said(
+        [
+            cell("asyncio", 14, 31, calls=10_000),
+            cell("uvloop", 1, 2, calls=10_000, flags=[FlagName.CLIENT_LIMITED]),
+        ]
+    )
+    assert "ANSWER asyncio on the streams client, the only one with clean figures: at 10,000 calls" in text
+    assert "against" not in text
+    assert "breaks first: uvloop at 10,000: client-limited" in text
+
+
+def test_bounded_pools_do_not_compete_and_do_not_break() -> None:
+    pool = cell("thread-pool", 0.1, 0.1, calls=10_000, axes={"width": 64}, flags=[FlagName.BOUNDED])
+    slow = record("process-pool", 10_000, status=StatusName.OVER_BUDGET, axes={"width": 2})
+    text = said([pool, slow, cell("asyncio", 14, 31, calls=10_000)])
+    assert "ANSWER asyncio" in text
+    assert "breaks first: nothing up to 10,000 calls" in text
+
+
+def test_a_size_nobody_finished_cleanly_is_not_claimed() -> None:
+    text = said(
+        [
+            cell("asyncio", 3, 31, calls=2000),
+            record("asyncio", 10_000, status=StatusName.OVER_BUDGET, figures={"time.projected_wall_s": 74.0}),
+        ]
+    )
+    assert "at 2,000 calls" in text
+    assert "breaks first: asyncio at 10,000: over budget, about 74 s" in text
+
+
+def test_the_smallest_size_breaks_first_and_names_all_that_broke_there() -> None:
+    text = said(
+        [
+            cell("asyncio", 3, 31),
+            record("threads", 5000, status=StatusName.UNSUPPORTED, reason="RLIMIT_NPROC", reached=3900),
+            record(
+                "processes+threads", 5000, status=StatusName.UNSUPPORTED, reason="RLIMIT_NPROC", reached=3900
+            ),
+            record("threads", 10_000, status=StatusName.CRASHED, reason="signal 9"),
+        ]
+    )
+    assert (
+        "breaks first: threads, processes+threads at 5,000: unsupported at 3,900 of 5,000: RLIMIT_NPROC"
+        in text
+    )
+    assert "signal 9" not in text
+
+
+def test_without_a_clean_cell_nothing_wins() -> None:
+    text = said([cell("uvloop", 1, 2, flags=[FlagName.CLIENT_LIMITED])])
+    assert "ANSWER none on the streams client: no cell ended ok and unflagged" in text
+
+
+def test_the_one_cell_that_was_quiet_has_not_won() -> None:
+    flagged = [cell(b, 9, 9, flags=[FlagName.NOISY_HOST]) for b in ("uvloop", "threads")]
+    text = said([cell("asyncio", 14, 31), *flagged])
+    assert "ANSWER none on the streams client: too few cells are beyond doubt (noisy-host in 2 of 3)" in text
+
+
+def test_a_smaller_size_with_a_contest_is_claimed_before_a_larger_one_without() -> None:
+    text = said(
+        [
+            cell("asyncio", 14, 31, calls=500),
+            cell("uvloop", 10, 22, calls=500),
+            cell("asyncio", 20, 31, calls=2000),
+            cell("uvloop", 15, 22, calls=2000, flags=[FlagName.NOISY_HOST]),
+        ]
+    )
+    assert "ANSWER uvloop on the streams client: at 500 calls" in text
+
+
+def test_who_was_left_out_is_said_with_the_reason() -> None:
+    text = said(
+        [
+            cell("asyncio", 14, 31),
+            cell("uvloop", 10, 22),
+            cell("threads", 9, 9, flags=[FlagName.NOISY_HOST, FlagName.PROVIDER_LIMITED]),
+            record("processes+threads", missing={LATE: "no call that ended ok"}),
+        ]
+    )
+    assert "left out at 2,000: threads: noisy-host, provider-limited; processes+threads: no figure" in text
+
+
+def test_without_a_record_of_the_lane_there_is_no_answer() -> None:
+    assert answer([record(lane="cpu")], LANE) == ["ANSWER  none: no io cell was measured"]
+
+
+def test_what_broke_is_said_once() -> None:
+    stopped = record("threads", status=StatusName.OVER_BUDGET)
+    text = said([cell("asyncio", 14, 31), cell("uvloop", 10, 22), stopped])
+    assert text.count("over budget") == 2, "where it broke, and in the count of flags"
+    assert "left out" not in text
+
+
+def test_each_client_has_an_answer_of_its_own() -> None:
+    text = said([cell("asyncio", 14, 31), cell("uvloop", 10, 22, client="floor")])
+    assert "asyncio on the streams client" in text
+    assert "uvloop on the floor client" in text
+    assert text.count("ANSWER") == 2
+    assert text.count("FLAGS") == 1
+
+
+def test_a_figure_nobody_has_is_left_out() -> None:
+    text = said([record(figures={LATE: 3.0}, missing={CPU: "no plateau"})])
+    assert "CPU" not in text
+
+
+def test_figures_at_or_below_zero_have_no_ratio() -> None:
+    over = {"time.overrun_s": -0.001}
+    text = said([cell("asyncio", 14, 31, figures=over), cell("uvloop", 10, 22, figures=over)])
+    assert "overrun" in text.split("uvloop against")[0]
+    assert "overrun" not in text.split("uvloop against")[1]
+
+
+def test_flags_are_counted_with_lost_tokens() -> None:
+    records = [
+        cell("asyncio", 14, 31, figures={"counts.lost_tokens": 3}),
+        cell("uvloop", 10, 22, flags=[FlagName.CLIENT_LIMITED]),
+        record("threads", status=StatusName.OVER_BUDGET, flags=[FlagName.BOUNDED]),
+    ]
+    assert answer(records, LANE)[-1] == (
+        "FLAGS   1 over budget, 1 bounded, 1 client-limited; host quiet; 3 tokens lost"
+    )
+
+
+@pytest.mark.parametrize(
+    ("records", "line"),
+    [
+        ([record()], "FLAGS   none; host quiet; 0 tokens lost"),
+        (
+            [record(missing={"counts.lost_tokens": "unread"})],
+            "FLAGS   none; host quiet; lost tokens not known",
+        ),
+        (
+            [record(), record("uvloop", missing={"counts.lost_tokens": "unread"})],
+            "FLAGS   none; host quiet; 0 tokens lost (not known in 1 cells)",
+        ),
+        (
+            [record(flags=[FlagName.NOISY_HOST]), record("uvloop")],
+            "FLAGS   none; host noisy in 1 of 2 cells; 0 tokens lost",
+        ),
+        ([record(status=StatusName.SKIPPED)], "FLAGS   1 skipped"),
+    ],
+)
+def test_the_flags_line_claims_only_what_was_seen(records: list[Record], line: str) -> None:
+    assert answer(records, LANE)[-1] == line
+
+
+def test_lines_fit_a_terminal() -> None:
+    records = [
+        *repeated("processes+asyncio", (14, 14.2, 14.1), 31),
+        *repeated("processes+uvloop", (10, 11, 9), 22),
+    ]
+    assert max(len(line) for line in answer(records, LANE)) <= 110

@@ -1,0 +1,94 @@
+"""The command line's manners: one line for a mistake, the documented exit code, quick help."""
+
+from pathlib import Path
+
+import pytest
+
+from streamlanes import cli
+
+
+def call(
+    args: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> tuple[int, str, str]:
+    monkeypatch.setattr("sys.argv", ["streamlanes", *args.split()])
+    with pytest.raises(SystemExit) as over:
+        cli.main()
+    out, err = capsys.readouterr()
+    return int(over.value.code or 0), out, err
+
+
+@pytest.mark.parametrize(
+    ("args", "word"),
+    [
+        ("run -b asynco", "asyncio"),
+        ("run -c stream", "streams"),
+        ("run --lane oi", "io"),
+        ("run -w stedy", "steady"),
+        ("run --set widht=3", "width"),
+        ("run --set width=0", "width"),
+        ("run --set width", "axis=value"),
+        ("run --set tokens=x", "tokens"),
+        ("run --set start_method=teleport -b processes+asyncio", "start_method"),
+        ("run -n 0", "calls is 0"),
+        ("run -n -5", "calls is -5"),
+        ("run -n many", "many"),
+        ("run -b ,", "empty"),
+        ("run quik", "quick"),
+        ("run ./nowhere.toml", "nowhere.toml"),
+        ("run --repeats 0", "repeats"),
+        ("run --budget-s 0 -n 5", "budget_s"),
+        ("run --budget-s x", "budget"),
+        ("run --out /proc/nowhere -n 5 -b asyncio -c timer", "/proc/nowhere"),
+        ("run --teleport", "teleport"),
+        ("report nowhere", "nowhere"),
+        ("gate nowhere", "nowhere"),
+        ("gate --thresholds nowhere.toml", "run"),
+        ("provider --port 99999", "port"),
+        ("provider -w stedy", "steady"),
+        ("provider --set tokens=0", "tokens"),
+        ("fly", "fly"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_2(args, word, capsys, monkeypatch, tmp_path: Path):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call(args, capsys, monkeypatch)
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1, err
+    assert err.startswith("streamlanes: ")
+    assert word in err
+    assert not (tmp_path / "results").exists(), "nothing was begun"
+
+
+def test_a_taken_port_is_exit_2(capsys, monkeypatch):
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, _, err = call(f"provider --port {taken.getsockname()[1]}", capsys, monkeypatch)
+    assert code == 2
+    assert "cannot listen" in err
+    assert err.count("\n") == 1
+
+
+def test_every_command_has_help(capsys, monkeypatch):
+    code, out, _ = call("--help", capsys, monkeypatch)
+    assert code == 0
+    for command in ("run", "report", "gate", "provider"):
+        assert command in out
+        code, text, _ = call(f"{command} --help", capsys, monkeypatch)
+        assert code == 0
+        assert len(text.strip().splitlines()) > 3
+
+
+def test_help_loads_nothing_heavy():
+    import subprocess
+    import sys
+
+    program = (
+        "import sys; sys.argv = ['streamlanes', '--help']\n"
+        "from streamlanes.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print([m for m in ('numpy', 'pandas', 'matplotlib', 'msgspec', 'uvloop') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

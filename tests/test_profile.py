@@ -1,0 +1,144 @@
+"""Profiles and the command line's wishes: strict, in one line."""
+
+from pathlib import Path
+
+import pytest
+
+from streamlanes.backends import BACKENDS
+from streamlanes.errors import UserError
+from streamlanes.profile import Profile, Wishes, load, parse, parse_axes, parse_setting
+
+SMALL = b"""
+[run]
+seed = 3
+[[cells]]
+backends = ["asyncio", "thread-pool"]
+client = "timer"
+workload = "lesson"
+calls = [10, 20]
+sweep = { width = [2, 4] }
+"""
+
+
+def small() -> Profile:
+    return parse(SMALL, "small.toml", "small")
+
+
+def test_equal_cells_are_one():
+    ids = [cell.id for cell in small().expand()]
+    assert ids == [
+        "io/asyncio/timer/lesson/10/r1",
+        "io/asyncio/timer/lesson/20/r1",
+        "io/thread-pool/timer/lesson/10/width=2/r1",
+        "io/thread-pool/timer/lesson/10/width=4/r1",
+        "io/thread-pool/timer/lesson/20/width=2/r1",
+        "io/thread-pool/timer/lesson/20/width=4/r1",
+    ] or sorted(ids) == sorted(set(ids))
+    assert len(ids) == 6
+
+
+def test_quick_is_what_the_readme_says():
+    cells = load("quick").expand()
+    assert {cell.backend for cell in cells if cell.calls == 500} == set(BACKENDS)
+    assert {cell.backend for cell in cells if cell.calls == 2000} == {
+        "asyncio",
+        "uvloop",
+        "threads",
+        "processes+uvloop",
+    }
+    big = [cell for cell in cells if cell.calls == 10000 and cell.client == "streams"]
+    assert {cell.backend for cell in big} == {"asyncio", "uvloop", "threads"}
+    assert {cell.repetition for cell in big if cell.backend != "threads"} == {1, 2, 3}
+    assert {cell.workload for cell in cells if cell.calls > 500} == {"steady"}
+    assert [cell for cell in cells if cell.memory and cell.repetition > 1] == []
+
+
+def test_wishes_replace_the_matrix_with_one_repetition():
+    wishes = Wishes(backends=["threads"], calls=[7], settings={"width": [1, 2], "seed": [9]})
+    cells = wishes.applied(load("quick")).expand()
+    assert [(cell.backend, cell.client, cell.workload, cell.calls, cell.repetition) for cell in cells] == [
+        ("threads", "streams", "steady", 7, 1)
+    ]
+    assert cells[0].axes.seed == 9
+    assert len(Wishes(repeats=2, backends=["threads"]).applied(load("quick")).expand()) == 2
+
+
+def test_no_wish_leaves_the_profile_alone():
+    assert Wishes().applied(small()) == small()
+    assert len(Wishes(repeats=2).applied(small()).expand()) == 12
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"[run]\nsed = 1\n", ["sed", "seed"]),
+        (b"[[cells]]\nbackend = []\n", ["backend", "backends"]),
+        (b"[run\n", ["small.toml"]),
+        (b"\xff\xfe", ["small.toml"]),
+        (b"[run]\nseed = 'x'\n", ["int"]),
+        (b"[run]\nrepeats = 0\n", ["repeats"]),
+    ],
+)
+def test_a_bad_profile_names_what_and_where(text: bytes, words: list[str]):
+    with pytest.raises(UserError) as error:
+        parse(text, "small.toml", "small")
+    assert "\n" not in str(error.value)
+    for word in words:
+        assert word in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        (b'"asyncio"', b'"asynco"', "asyncio"),
+        (b'"timer"', b'"tmer"', "timer"),
+        (b'"lesson"', b'"leson"', "lesson"),
+        (b"[10, 20]", b"[0]", "calls is 0"),
+        (b"width = [2, 4]", b"widht = [2]", "width"),
+        (b"width = [2, 4]", b"width = [0]", "width is 0"),
+        (b"width = [2, 4]", b"width = ['x']", "width"),
+        (b"seed = 3", b'lane = "oi"', "io"),
+        (b"seed = 3", b"budget_s = 0", "budget_s"),
+        (b"width = [2, 4]", b"stack_kib = [33]", "stack_kib"),
+        (b'"thread-pool"]', b'"threads"]', "stack_kib"),
+    ],
+)
+def test_a_profile_that_cannot_be_meant_is_refused(old: bytes, new: bytes, word: str):
+    assert old in SMALL
+    text = SMALL.replace(old, new)
+    if word == "stack_kib":
+        text = text.replace(b"width = [2, 4]", b"stack_kib = [33]")
+    with pytest.raises(UserError, match=word):
+        parse(text, "small.toml", "small").expand()
+
+
+def test_a_profile_without_cells_is_refused():
+    with pytest.raises(UserError, match="no cell"):
+        parse(b"", "small.toml", "small").expand()
+
+
+def test_an_unknown_profile_offers_the_nearest_and_a_missing_file_is_named(tmp_path: Path):
+    with pytest.raises(UserError, match="quick"):
+        load("quik")
+    with pytest.raises(UserError, match=r"none\.toml"):
+        load(str(tmp_path / "none.toml"))
+    with pytest.raises(UserError, match="cannot read"):
+        load(f"{tmp_path}/")
+
+
+def test_settings_are_numbers_words_and_distributions():
+    assert parse_setting("width=6,64") == ("width", [6, 64])
+    assert parse_setting("ramp_s=2.5") == ("ramp_s", [2.5])
+    assert parse_setting("ttft_ms=200~0.5") == ("ttft_ms", [{"median": 200, "sigma": 0.5}])
+    assert parse_axes({"ttft_ms": {"median": 200, "sigma": 0.5}}).ttft_ms.sigma == 0.5
+    for bad in ("width", "width=", "wdth=3"):
+        with pytest.raises(UserError, match="width"):
+            parse_setting(bad)
+
+
+def test_an_axis_that_means_nothing_to_a_backend_is_dropped_not_refused():
+    wishes = Wishes(backends=["asyncio", "thread-pool"], settings={"width": [5], "stack_kib": [256]})
+    cells = {cell.backend: cell for cell in wishes.applied(small()).expand()}
+    assert cells["asyncio"].axes.width is None
+    assert cells["thread-pool"].axes.width == 5
+    assert cells["thread-pool"].axes.stack_kib == 256
