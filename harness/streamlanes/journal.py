@@ -136,24 +136,19 @@ def read_records(path: Path) -> tuple[list[Record], int]:
 def parse_records(data: bytes, source: str) -> tuple[list[Record], int]:
     """The whole records of a file's bytes and how many bytes they take; what follows is a cut line.
 
-    Raises UserError, naming source and line, for a broken line that is not the last: that is no
-    crash of ours.
+    Raises UserError, naming source and line, for a line with an end that is no record: no crash of
+    ours leaves one.
     """
     records: list[Record] = []
-    at = 0
-    for number, line in enumerate(data.splitlines(keepends=True), 1):
+    *whole, cut = data.split(b"\n")
+    for number, line in enumerate(whole, 1):
         try:
-            if not line.endswith(b"\n"):
-                break
             records.append(decode(line))
-        except msgspec.DecodeError as error:
-            if at + len(line) == len(data):
-                break
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise UserError(
                 f"{source} line {number} is not a record: {error}; remove that line to read the rest"
             ) from None
-        at += len(line)
-    return records, at
+    return records, len(data) - len(cut)
 
 
 def write_whole(path: Path, data: bytes) -> None:
