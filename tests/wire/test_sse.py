@@ -82,7 +82,7 @@ def test_a_line_and_an_event_have_a_limit():
     with pytest.raises(EventTooLong):
         decoder.feed(b"x")
     decoder = EventDecoder()
-    lines = MAX_EVENT_BYTES // 1000
+    lines = MAX_EVENT_BYTES // 1001
     assert decoder.feed((b"data: " + b"x" * 1000 + b"\n") * lines) == []
     with pytest.raises(EventTooLong):
         decoder.feed(b"data: " + b"x" * 1000 + b"\n")
