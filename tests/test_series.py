@@ -90,3 +90,14 @@ def test_settings_read_as_words() -> None:
 
 def test_reasons_are_collected_in_the_order_they_came() -> None:
     assert by_reason([("a", "x"), ("b", "y"), ("c", "x"), ("a", "x")]) == [("x", ["a", "c"]), ("y", ["b"])]
+
+
+def test_memory_of_a_cell_over_budget_stands_and_its_timings_do_not() -> None:
+    stopped = record(
+        status=StatusName.OVER_BUDGET,
+        reason="stopped",
+        figures={"memory.per_call_bytes": 9000.0, "latency.stream_ms.p99": 4.0},
+    )
+    (point,) = points([stopped])
+    assert point.pooled("memory.per_call_bytes") == 9000.0
+    assert point.pooled("latency.stream_ms.p99") is None

@@ -61,9 +61,11 @@ class Point:
         return any(_bounded(record) for record in self.records)
 
     def figures(self, path: str) -> list[tuple[Record, float]]:
-        """Each repetition that ended `ok` with its figure. A stopped cell's is of another load."""
+        """Each repetition that has the figure. A cell that was stopped has timings of another load, so
+        they are left out; its memory was read in a pass of its own, with every call in flight."""
         pairs = ((record, record.figure(path)) for record in self.records)
-        return [(r, value) for r, value in pairs if value is not None and r.status.name is StatusName.OK]
+        own_pass = path.startswith("memory.")
+        return [(r, v) for r, v in pairs if v is not None and (own_pass or r.status.name is StatusName.OK)]
 
     def pooled(self, path: str, how: Pool = Pool.MEDIAN, *, clean: bool = False) -> float | None:
         """One figure for all repetitions (only the clean ones if asked); None where none has it."""

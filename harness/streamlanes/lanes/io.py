@@ -325,7 +325,9 @@ _CHARTS = (
             ),
             Panel(y=("memory.reserved_per_call_bytes",), axis="reserved, KiB per call", scale=1 / 1024),
         ),
-        note="Resident: private and shared PSS at the plateau minus a bare interpreter.",
+        backends=_GROWING,
+        note="Resident: private and shared PSS at the plateau minus a bare interpreter. Bounded pools hold "
+        "few calls at once; they are in the table.",
     ),
     Chart(
         name="pools",

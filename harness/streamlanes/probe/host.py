@@ -14,6 +14,7 @@ from streamlanes.probe.cgroup import throttled_periods
 ROOT = Path("/")
 
 _SPIN_ROUNDS = 190_000  # near 5 ms on a server CPU of 2023
+_SPIN_TRIES = 30
 _NS_PER_S = 1_000_000_000
 
 
@@ -88,17 +89,19 @@ def steal_share(before: HostReading, after: HostReading) -> float | None:
 
 
 def spin_ms(rounds: int = _SPIN_ROUNDS) -> float:
-    """Wall time of a fixed piece of pure Python, in ms: the best of three.
+    """CPU time of a fixed piece of pure Python, in ms: the best of many tries.
 
-    Compared with itself between cells it tells that the machine has changed speed.
+    Compared with itself before and after a cell it tells that the machine has changed speed. CPU
+    time, because what others took from us is measured apart; many tries, because a CPU that was idle
+    came to its speed only after 50 to 75 ms (5.5 ms a try before, 3.1 ms after, on a quiet machine).
     """
     best_ns = None
-    for _ in range(3):
-        start_ns = time.perf_counter_ns()
+    for _ in range(_SPIN_TRIES):
+        start_ns = time.thread_time_ns()
         left = rounds
         while left:
             left -= 1
-        spent_ns = time.perf_counter_ns() - start_ns
+        spent_ns = time.thread_time_ns() - start_ns
         best_ns = spent_ns if best_ns is None else min(best_ns, spent_ns)
     assert best_ns is not None
     return best_ns / 1e6
