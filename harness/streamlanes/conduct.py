@@ -24,7 +24,7 @@ from streamlanes.plan import FixedPlan
 from streamlanes.probe.machine import fingerprint, machine
 from streamlanes.process import Bench, CellEnded, cpu_sets
 from streamlanes.profile import Profile
-from streamlanes.progress import Bar, Json, Plain, show_json
+from streamlanes.progress import Bar, Json, Plain, duration, show_json
 from streamlanes.record import Record, Status, StatusName
 from streamlanes.recording import failed, record
 
@@ -160,7 +160,7 @@ def _say_plan(
     left = sum(took for each, took in seconds.items() if each not in done)
     cells = len(seconds.keys() - done)
     print(
-        f"streamlanes {__version__}   profile {profile.name}   {cells} cells, about {_duration(left)}"
+        f"streamlanes {__version__}   profile {profile.name}   {cells} cells, about {duration(left)}"
         "   (Ctrl-C keeps what is measured)",
         file=talk,
     )
@@ -184,10 +184,6 @@ def _say_plan(
 def _threads(found: limits.Limits) -> int | None:
     known = [each for each in (found.threads_max, found.pids_max, found.pid_max) if each]
     return min(known) if known else None
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.1f} min"
 
 
 def finish(folder: Path, records: Sequence[Record], lane_name: str, talk: IO[str]) -> int:

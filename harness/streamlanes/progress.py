@@ -43,39 +43,56 @@ class Json:
 
 
 class Bar:
-    """rich's progress bar, in seconds of the estimate."""
+    """rich's progress bar, in seconds of the estimate. It is redrawn once a second and no more often:
+    drawing takes CPU that the cell under way could miss."""
 
     def __init__(self, seconds: Mapping[str, float], done: Sequence[Record]) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, TextColumn
 
         self._seconds = seconds
+        self._left = set(seconds) - {record.cell.id for record in done}
         self._console = Console(stderr=True)
         self._progress = Progress(
-            TextColumn("{task.description}", markup=False),
             BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
+            TextColumn("{task.description}", markup=False),
             console=self._console,
             transient=True,
+            refresh_per_second=1,
         )
-        already = len({record.cell.id for record in done})
-        self._task = self._progress.add_task("starting", total=len(seconds), completed=already)
+        total = sum(seconds.values())
+        self._task = self._progress.add_task(
+            "", total=total, completed=total - self._left_s(), **self._fields()
+        )
         self._progress.start()
 
     def begin(self, cell: Cell) -> None:
         """Name the cell under way."""
-        self._progress.update(self._task, description=f"{cell.id} (about {self._seconds[cell.id]:.0f} s)")
+        about = f"{cell.id} (about {self._seconds[cell.id]:.0f} s)"
+        self._progress.update(self._task, description=f"{self._state()}  {about}")
 
     def end(self, cell: Cell, record: Record) -> None:
         """One step on; what did not go well stays on the screen."""
-        self._progress.advance(self._task)
+        self._left.discard(cell.id)
+        self._progress.update(self._task, advance=self._seconds[cell.id], description=self._state())
         if record.status.name is not StatusName.OK:
             self._console.print(f"{cell.id}  {ending(record)}", markup=False, highlight=False)
 
     def close(self) -> None:
         """Give the terminal back."""
         self._progress.stop()
+
+    def _left_s(self) -> float:
+        return sum(self._seconds[each] for each in self._left)
+
+    def _state(self) -> str:
+        cells = f"{len(self._seconds) - len(self._left)} of {len(self._seconds)} cells"
+        return f"{cells}, about {duration(self._left_s())} left"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person reads them."""
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.1f} min"
 
 
 def show_json(record: Record) -> None:
