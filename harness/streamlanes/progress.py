@@ -61,9 +61,8 @@ class Bar:
             refresh_per_second=1,
         )
         total = sum(seconds.values())
-        self._task = self._progress.add_task(
-            "", total=total, completed=total - self._left_s(), **self._fields()
-        )
+        self._task = self._progress.add_task(self._state(), total=total)
+        self._progress.update(self._task, completed=total - self._left_s())
         self._progress.start()
 
     def begin(self, cell: Cell) -> None:
