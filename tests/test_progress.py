@@ -4,6 +4,7 @@ import io
 import json
 
 import pytest
+
 from records import record
 from streamlanes.cells import Cell
 from streamlanes.progress import Bar, Json, Plain, duration

@@ -6,10 +6,11 @@ from typing import Any, Literal
 import msgspec
 
 from streamlanes import workload
-from streamlanes.backends import BACKENDS, BackendInfo, Waits, cpus, default_width
+from streamlanes.backends import BACKENDS, BackendInfo, Waits, default_width
 from streamlanes.clients import CLIENTS
 from streamlanes.errors import UserError, unknown
 from streamlanes.lanes import LANES
+from streamlanes.limits import usable_cpus
 from streamlanes.workload import Dist, Schedule, Workload
 
 BUDGET_FACTOR = 2.0
@@ -98,7 +99,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def workers(self) -> int:
         """Worker processes of a backend that has them, else 1."""
-        return (self.axes.workers or cpus()) if BACKENDS[self.backend].processes else 1
+        return (self.axes.workers or usable_cpus()) if BACKENDS[self.backend].processes else 1
 
     def load(self) -> Workload:
         """The workload with what was set. Raises UserError for values out of range."""

@@ -95,7 +95,7 @@ class MemoryPass:
     held: int
     ready: "MemoryReading"
     plateau: "MemoryReading"
-    stacks: "StackReading | None"
+    stacks: "StackReading"
     host_ready: "HostReading"
     host_plateau: "HostReading"
 

@@ -109,6 +109,12 @@ def read_limits(root: Path = ROOT) -> Limits:
     )
 
 
+def usable_cpus() -> int:
+    """Whole CPUs this process can use at once: affinity and cpuset, or a smaller quota."""
+    quota = cgroup.cpu_quota(ROOT)
+    return cpus() if quota is None else max(1, min(cpus(), int(quota)))
+
+
 def raise_open_files(need: int) -> Raised | None:
     """Raise this process's soft limit of open files to `need`, at most to the hard limit.
 

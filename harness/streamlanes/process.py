@@ -11,17 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from streamlanes.backends import BACKENDS, cpus
+from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.children import Child, Gone, Launcher
 from streamlanes.clients import CLIENTS
 from streamlanes.facts import CallStamps, CpuReading, Facts, MemoryPass, ProviderStamps, TimedPass
 from streamlanes.lanes.base import Lane
+from streamlanes.limits import usable_cpus
 from streamlanes.probe.cpu import process_cpu_ns
 from streamlanes.probe.host import read_host, spin_ms
 from streamlanes.probe.memory import read_memory
 from streamlanes.probe.smaps import read_mappings
-from streamlanes.probe.stacks import thread_stacks
+from streamlanes.probe.stacks import tree_stacks
 from streamlanes.probe.tree import members
 from streamlanes.providers import Providers, providers
 from streamlanes.record import Status, StatusName
@@ -37,6 +38,7 @@ from streamlanes.workload import Schedule, build
 
 now_ns = time.perf_counter_ns
 
+MIN_CPUS_TO_SHARE = 4
 READING_S = 0.1
 START_S = 60.0
 LEAD_NS = 50_000_000
@@ -68,7 +70,7 @@ class Sets:
 
 def cpu_sets() -> Sets:
     """A quarter of the usable CPUs for the provider."""
-    if cpus() < 4 or not hasattr(os, "sched_getaffinity"):
+    if usable_cpus() < MIN_CPUS_TO_SHARE or not hasattr(os, "sched_getaffinity"):
         return Sets(None, None)
     usable = sorted(os.sched_getaffinity(0))
     share = len(usable) // 4
@@ -145,7 +147,7 @@ class Bench:
             timed=timed,
             memory=memory,
             client_has_provider=network,
-            provider_cpus=float(len(self.sets.provider) if self.sets.provider else min(1, cpus())),
+            provider_cpus=float(self.sets.provider_processes),
         )
 
     def _timed(self, cell: Cell, schedule: Schedule, budget_s: float) -> tuple[TimedPass, bool]:
@@ -209,7 +211,7 @@ class Bench:
                 host_plateau = read_host()
                 read = cache(read_mappings)
                 plateau = read_memory(up.pids, read=read)
-                stacks = thread_stacks(up.pids[0], read) if len(up.pids) == 1 else None
+                stacks = tree_stacks(up.pids, read)
                 up.tables.schedule["header"][RELEASED] = 1
                 if up.providers:
                     up.providers.release()

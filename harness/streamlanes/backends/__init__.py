@@ -2,6 +2,7 @@
 
 import enum
 import os
+import sys
 from dataclasses import dataclass
 
 
@@ -32,7 +33,7 @@ class BackendInfo:
 
 
 def cpus() -> int:
-    """CPUs this process may use (affinity), the default for worker counts."""
+    """CPUs this process may use (affinity)."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -42,11 +43,13 @@ def default_width(name: str) -> int | None:
     """The bound the standard library sets when nobody asks for one; None for unbounded backends.
 
     ThreadPoolExecutor and asyncio's default executor: min(32, CPUs + 4). ProcessPoolExecutor: CPUs.
+    CPUs: all of the machine's before Python 3.13, from then on those this process may use.
     """
     info = BACKENDS[name]
     if not info.bounded:
         return None
-    return cpus() if info.pool_of_processes else min(32, cpus() + 4)
+    count = cpus() if sys.version_info >= (3, 13) else os.cpu_count() or 1
+    return count if info.pool_of_processes else min(32, count + 4)
 
 
 BACKENDS: dict[str, BackendInfo] = {

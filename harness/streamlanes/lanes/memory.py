@@ -38,6 +38,16 @@ def _minus(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else one - other
 
 
+def _stacks(memory: MemoryPass, size: int | None) -> int | Missing:
+    """A size of all stacks; a part of them would pass for all."""
+    found = memory.stacks
+    if size is None:
+        return Missing(found.reason or "unreadable")
+    if found.placed < found.threads:
+        return Missing(f"only {found.placed:,} of {found.threads:,} thread stacks were found")
+    return size
+
+
 def _each(total: int | None, held: int) -> float | None:
     return None if total is None else total / held
 
@@ -115,15 +125,13 @@ METRICS = (
         "thread_stack_reserved_bytes",
         "B",
         "address space of all thread stacks, main threads left out",
-        lambda m: None if m.stacks is None else m.stacks.reserved_bytes,
-        gone="thread stacks could not be found",
+        lambda m: _stacks(m, m.stacks.reserved_bytes),
     ),
     _metric(
         "thread_stack_resident_bytes",
         "B",
         "resident part of all thread stacks, found through each thread's stack pointer",
-        lambda m: None if m.stacks is None else m.stacks.resident_bytes,
-        gone="thread stacks could not be found",
+        lambda m: _stacks(m, m.stacks.resident_bytes),
     ),
     _metric("page_table_bytes", "B", "page tables of the tree", lambda m: m.plateau.page_table_bytes),
     _metric(

@@ -61,6 +61,28 @@ def thread_stacks(pid: int, read: Callable[[int], list[Mapping]] = read_mappings
     )
 
 
+def tree_stacks(pids: Sequence[int], read: Callable[[int], list[Mapping]] = read_mappings) -> StackReading:
+    """The stacks of several processes together; the first reason for a missing size stands for all."""
+    found = []
+    for pid in pids:
+        try:
+            found.append(thread_stacks(pid, read))
+        except ProcessLookupError:
+            continue  # ended meanwhile: it has no stacks
+    reason = next((each.reason for each in found if each.reason), None)
+    threads, placed = sum(each.threads for each in found), sum(each.placed for each in found)
+    if reason is not None:
+        return StackReading(
+            threads=threads, placed=placed, reserved_bytes=None, resident_bytes=None, reason=reason
+        )
+    return StackReading(
+        threads=threads,
+        placed=placed,
+        reserved_bytes=sum(each.reserved_bytes or 0 for each in found),
+        resident_bytes=sum(each.resident_bytes or 0 for each in found),
+    )
+
+
 def place(pointers: Sequence[int], mappings: Sequence[Mapping]) -> tuple[list[Mapping], int]:
     """The mappings these stack pointers lie in, each once, and how many pointers lie in one.
 
