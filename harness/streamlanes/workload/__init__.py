@@ -5,11 +5,12 @@ from streamlanes.workload.draws import Dist
 from streamlanes.workload.named import AXES, WORKLOADS, resolve
 from streamlanes.workload.pools import admitted, predicted_wall_s
 from streamlanes.workload.schedule import MAX_TOKENS, Ns, Schedule, peak_in_flight
-from streamlanes.workload.shape import Arrival, Phase, Workload
+from streamlanes.workload.shape import TOGETHER, Arrival, Phase, Workload
 
 __all__ = [
     "AXES",
     "MAX_TOKENS",
+    "TOGETHER",
     "WORKLOADS",
     "Arrival",
     "Dist",

@@ -45,11 +45,20 @@ class Schedule:
         return float((self.start_ns + self.life_ns).max() - self.start_ns.min()) / 1e9
 
     @property
+    def peak_in_flight(self) -> int:
+        """The most calls at once if none is late."""
+        return max(1, peak_in_flight(self.start_ns, self.start_ns + self.life_ns))
+
+    @property
     def rate_per_s(self) -> float:
-        """The total rate while all calls stream: the sum of each call's own token rate.
+        """The total rate: where all calls stream together, the sum of each call's own token rate; where
+        calls come and go, all tokens over the time in which calls arrive.
 
         A call of one token has no rate; where no call has one, tokens over the ideal wall.
         """
+        arriving_s = float(self.start_ns.max() - self.start_ns.min()) / 1e9
+        if arriving_s > 0 and self.peak_in_flight < self.calls:
+            return self.tokens / arriving_s
         counts = np.diff(self.first)
         span = self.life_ns - self.offset_ns[self.first[:-1]]
         several = (counts > 1) & (span > 0)
