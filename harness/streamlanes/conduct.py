@@ -27,6 +27,7 @@ from streamlanes.profile import Profile
 from streamlanes.progress import Bar, Json, Plain, duration, show_json
 from streamlanes.record import Record, Status, StatusName
 from streamlanes.recording import failed, record
+from streamlanes.workload import build
 
 RESULTS = Path("results")
 FALLBACK_SOMAXCONN = 128
@@ -58,7 +59,8 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
     ids = [cell.id for cell in plan.cells]
     info = _info(profile, plan.cells, here)
     seconds = {cell.id: estimate.seconds(cell) for cell in plan.cells}
-    raised = limits.raise_open_files(max(_need(cell).descriptors for cell in plan.cells))
+    # Raised for all calls at once: where calls come and go, late ones pile up beyond the schedule's peak.
+    raised = limits.raise_open_files(max(_need(cell, cell.calls).descriptors for cell in plan.cells))
     journal, continued = open_run(RESULTS, out, info, set(ids))
     try:
         link_latest(RESULTS, journal.folder)
@@ -118,17 +120,18 @@ def forbid(cell: Cell) -> None:
     if needs and importlib.util.find_spec(needs) is None:
         reason = f"{needs} is not installed; install it with: pip install {needs}"
         raise CellEnded(Status(StatusName.UNSUPPORTED, reason))
-    short = preflight.shortfalls(limits.read_limits(), _need(cell))
+    in_flight = cell.in_flight(build(cell.load(), cell.calls))
+    short = preflight.shortfalls(limits.read_limits(), _need(cell, in_flight))
     if short:
         raise CellEnded(Status(StatusName.UNSUPPORTED, preflight.reason(short[0])))
 
 
-def _need(cell: Cell) -> preflight.Need:
+def _need(cell: Cell, in_flight: int) -> preflight.Need:
     sets = cpu_sets()
     return preflight.need(
         backend=BACKENDS[cell.backend],
         client=CLIENTS[cell.client],
-        in_flight=min(cell.calls, cell.width or cell.calls),
+        in_flight=in_flight,
         workers=cell.workers,
         width=cell.width,
         provider_processes=sets.provider_processes,
@@ -137,7 +140,11 @@ def _need(cell: Cell) -> preflight.Need:
 
 
 def _info(profile: Profile, cells: Sequence[Cell], here: Mapping[str, Any]) -> dict[str, Any]:
-    resolved = {"cells": [msgspec.to_builtins(cell) for cell in cells], "seed": profile.run.seed}
+    # The id is beside what was set because it names a trace by its content.
+    resolved = {
+        "cells": [{"id": cell.id, **msgspec.to_builtins(_nameless(cell))} for cell in cells],
+        "seed": profile.run.seed,
+    }
     return {
         "schema": RUN_SCHEMA,
         "hash": run_hash(resolved, fingerprint(dict(here))),
@@ -146,6 +153,12 @@ def _info(profile: Profile, cells: Sequence[Cell], here: Mapping[str, Any]) -> d
         "profile": {"name": profile.name, **resolved},
         "machine": dict(here),
     }
+
+
+def _nameless(cell: Cell) -> Cell:
+    """The cell without its trace's path, which may name a person; the id names the trace."""
+    axes = msgspec.structs.replace(cell.axes, trace=None)
+    return msgspec.structs.replace(cell, axes=axes)
 
 
 def _say_plan(
