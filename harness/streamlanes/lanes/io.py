@@ -239,6 +239,13 @@ _COUNTS = (
         LOWER,
     ),
     _count("peak_in_flight", "most calls at once, from request sent to end", lambda c: c.peak_in_flight),
+    Metric(
+        path="counts.mean_in_flight",
+        unit="",
+        better=NEITHER,
+        help="calls in flight, averaged over the wall: from request sent to end",
+        of=lambda c: c.mean_in_flight,
+    ),
     _count(
         "in_flight_target", "the peak that schedule and width ask for", lambda c: in_flight_target(c.facts)
     ),
@@ -265,6 +272,7 @@ _WORK = (
     ),
 )
 
+_ARRIVING = ("counts.mean_in_flight", "mean calls in flight")
 _GROWING = ("asyncio", "uvloop", "threads", "processes+asyncio", "processes+uvloop", "processes+threads")
 
 _CHARTS = (
@@ -274,6 +282,7 @@ _CHARTS = (
         kind=Kind.GROWTH,
         x="cell.calls",
         x_axis="calls in flight",
+        arriving=_ARRIVING,
         panels=(Panel(y=("latency.stream_ms.p99",), axis="stream lateness p99, ms"),),
         backends=_GROWING,
         note="Lateness without start lag. Bounded pools are in a chart of their own.",
@@ -284,6 +293,7 @@ _CHARTS = (
         kind=Kind.GROWTH,
         x="cell.calls",
         x_axis="calls in flight",
+        arriving=_ARRIVING,
         panels=(
             Panel(y=("time.overrun_s",), axis="overrun, s"),
             Panel(y=("latency.start_lag_ms.p99",), axis="start lag p99, ms"),
@@ -296,6 +306,7 @@ _CHARTS = (
         kind=Kind.GROWTH,
         x="cell.calls",
         x_axis="calls in flight",
+        arriving=_ARRIVING,
         panels=(
             Panel(y=("time.cpu_us_per_token",), axis="client CPU per token, us", log=False),
             Panel(y=("time.provider_cpu_us_per_token",), axis="provider CPU per token, us", log=False),
