@@ -60,6 +60,7 @@ def test_wishes_replace_the_matrix_with_one_repetition():
         ("threads", "streams", "steady", 7, 1)
     ]
     assert cells[0].axes.seed == 9
+    assert wishes.applied(load("quick")).name == "custom", "it is not the quick profile any more"
     assert len(Wishes(repeats=2, backends=["threads"]).applied(load("quick")).expand()) == 2
 
 

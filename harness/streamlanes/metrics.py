@@ -179,10 +179,16 @@ class Calls:
 
     @cached_property
     def plateau(self) -> Window | Missing:
-        """From the last first token to the first end, shrunk to the outside readings within."""
-        first, ended = self.first_token_ns, self.stamps.end
-        if not len(first) or (first == 0).any() or (ended == 0).any():
-            return Missing("no plateau: some calls had no first token or no end")
+        """From the last first token to the first end, shrunk to the outside readings within.
+
+        Calls that failed take no part in it; a call without an end means that the cell was stopped,
+        and then nothing is known of a plateau.
+        """
+        if (self.stamps.end == 0).any():
+            return Missing("no plateau: some calls had not ended when the cell was over")
+        if not self.ok.any():
+            return Missing("no plateau: no call ended ok")
+        first, ended = self.first_token_ns[self.ok], self.stamps.end[self.ok]
         inside = [r for r in self.timed.readings if first.max() <= r.at_ns <= ended.min()]
         if len(inside) < 2 or inside[-1].at_ns - inside[0].at_ns < MIN_PLATEAU_S * 1e9:
             return NO_PLATEAU

@@ -15,6 +15,8 @@ from streamlanes.errors import UserError, unknown
 
 MAX_BYTES = 1 << 20
 MAX_CELLS = 10_000
+CUSTOM = "custom"
+"""The name of a profile whose matrix came from the command line."""
 DEFAULT_CALLS = 500
 DEFAULT_WORKLOAD = "steady"
 """What a matrix from the command line has where it names none."""
@@ -119,12 +121,12 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
             repeats=self.repeats or profile.run.repeats,
             budget_s=self.budget_s if self.budget_s is not None else profile.run.budget_s,
         )
-        cells = profile.cells
+        name, cells = profile.name, profile.cells
         if self.backends or self.clients or self.calls or self.workload or self.lane or self.settings:
-            cells = self._matrix(profile)
+            name, cells = CUSTOM, self._matrix(profile)
         elif self.repeats:
             cells = [msgspec.structs.replace(each, repeats=self.repeats) for each in cells]
-        return msgspec.structs.replace(profile, run=run, cells=cells)
+        return msgspec.structs.replace(profile, name=name, run=run, cells=cells)
 
     def _matrix(self, profile: Profile) -> list[CellsTable]:
         if not profile.cells:
