@@ -19,7 +19,6 @@ from streamlanes.clients import CLIENTS
 from streamlanes.errors import Terminated
 from streamlanes.journal import RUN_SCHEMA, Journal, link_latest, open_run, run_hash
 from streamlanes.lanes import lane as lane_named
-from streamlanes.lanes.base import Lane
 from streamlanes.plan import FixedPlan
 from streamlanes.probe.machine import fingerprint, machine
 from streamlanes.process import Bench, CellEnded, cpu_sets
@@ -30,6 +29,7 @@ from streamlanes.recording import failed, record
 
 RESULTS = Path("results")
 FALLBACK_SOMAXCONN = 128
+WARMING_CALLS = 50
 
 
 @contextlib.contextmanager
@@ -66,7 +66,10 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
         _say_plan(profile, seconds, done, here, raised, talk)
         if continued:
             print(f"continuing {journal.folder}: {len(done)} of {len(ids)} cells are measured", file=talk)
-        _measure(plan, journal, lane, here, seconds, json, talk)
+        bench = Bench(lane, limits.read_limits().somaxconn or FALLBACK_SOMAXCONN)
+        with contextlib.closing(bench):
+            measure = Measure(bench, here, warmup=profile.run.warmup)
+            _measure(plan, journal, measure, seconds, json, talk)
         return journal.folder, list(journal.records)
     except (KeyboardInterrupt, Terminated):
         print(
@@ -79,18 +82,45 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
         journal.close()
 
 
+class Measure:
+    """What the runner calls for each cell: may it run here, measure it, make its record."""
+
+    def __init__(self, bench: Bench, here: Mapping[str, Any], *, warmup: bool) -> None:
+        self._bench = bench
+        self._here = here
+        self._warmup = warmup
+        self._warm: set[str] = set()
+
+    def __call__(self, cell: Cell) -> Record:
+        """The cell's record, whatever became of it."""
+        lane = self._bench.lane
+        try:
+            forbid(cell)
+            if self._warmup and cell.backend not in self._warm:
+                self._warm.add(cell.backend)
+                with contextlib.suppress(CellEnded):  # then the cell itself will say why
+                    self._bench.measure(warming(cell))
+            return record(cell, lane, self._here, self._bench.measure(cell))
+        except CellEnded as ended:
+            return failed(cell, lane, self._here, ended.status)
+
+
+def warming(cell: Cell) -> Cell:
+    """A small cell of the same backend and client, to be thrown away: files read, caches warm."""
+    axes = msgspec.structs.replace(cell.axes, ttft_ms=50, gap_ms=10, tokens=10, rate_per_s=None)
+    small = {"workload": "lesson", "calls": min(cell.calls, WARMING_CALLS), "budget_s": None, "memory": False}
+    return msgspec.structs.replace(cell, axes=axes, **small)
+
+
 def _measure(
     plan: FixedPlan,
     journal: Journal,
-    lane: Lane,
-    here: Mapping[str, Any],
+    measure: Measure,
     seconds: Mapping[str, float],
     json: bool,
     talk: IO[str],
 ) -> None:
-    bench = Bench(lane, limits.read_limits().somaxconn or FALLBACK_SOMAXCONN)
     with contextlib.ExitStack() as stack:
-        stack.callback(bench.close)
         shown: Plain | Bar | Json
         if talk.isatty():
             shown = bar = Bar(seconds, journal.records)
@@ -101,14 +131,6 @@ def _measure(
             for already in journal.records:
                 show_json(already)
             shown = Json(shown)
-
-        def measure(cell: Cell) -> Record:
-            try:
-                forbid(cell)
-                return record(cell, lane, here, bench.measure(cell))
-            except CellEnded as ended:
-                return failed(cell, lane, here, ended.status)
-
         runner.run(plan, journal, measure, shown)
 
 

@@ -27,7 +27,8 @@ OneOrMore = int | list[int]
 class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[run]`. seed: of the cells' order. repeats: repetitions of every cell that does not say its own.
 
-    budget_s: of every cell. memory: whether cells have a memory pass.
+    budget_s: of every cell. memory: whether cells have a memory pass. warmup: a small cell of each
+    backend is run and thrown away before its first one counts.
     """
 
     lane: str = "io"
@@ -35,6 +36,7 @@ class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     repeats: int = 1
     budget_s: int | float | None = None
     memory: bool = True
+    warmup: bool = False
 
 
 class CellsTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -74,7 +74,8 @@ class Flag(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CellInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was measured. `id` is the cell's identity within a run; `axes` holds resolved values."""
+    """What was measured. `id` is the cell's identity within a run; `axes` holds resolved values, `asked`
+    those that the profile or the command line had set."""
 
     id: str
     lane: str
@@ -84,6 +85,7 @@ class CellInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     calls: int
     repetition: int
     axes: dict[str, Any]
+    asked: dict[str, Any] = {}
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

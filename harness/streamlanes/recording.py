@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from streamlanes.cells import Cell
 from streamlanes.facts import Facts, Missing
 from streamlanes.flags import flags
@@ -26,11 +28,6 @@ def record(cell: Cell, lane: Lane, machine: Mapping[str, Any], facts: Facts) -> 
         if metric.quality is not Quality.MEASURED:
             quality[metric.path] = metric.quality
         _put(groups, metric.path, figure)
-    gc: dict[str, Any] = dict(facts.timed.gc)
-    if not gc:
-        gc = dict.fromkeys(("collections", "pause_ms_total", "pause_ms_max"))
-        missing |= {f"gc.{name}": "the cell was stopped before it could report" for name in gc}
-    groups["gc"] = gc
     groups["provider"] = provider(facts)
     return Record(
         cell=info(cell, facts.timed.interpreter),
@@ -93,6 +90,7 @@ def info(cell: Cell, interpreter: Mapping[str, Any]) -> CellInfo:
         calls=cell.calls,
         repetition=cell.repetition,
         axes=axes,
+        asked=msgspec.to_builtins(cell.axes.set_values()),
     )
 
 

@@ -20,6 +20,7 @@ from streamlanes.words import plain
 from streamlanes.workload import WORKLOADS, build, resolve
 
 _SIZES = (500, 2000, 10_000)
+_NOTES = ", ".join(f"`{name}`" for name in sorted(NOTES))
 
 _HEAD = f"""# The record
 
@@ -31,12 +32,11 @@ The format is `{SCHEMA}`. Its history stands beside its definition, in `record.p
 
 ## Rules a reader may rely on
 - Strict JSON: no NaN, no infinity.
-- A figure that was wanted and not obtained is `null`, and `missing` has its path and the reason. A group has
-  its reason at the group's path or at each of its figures.
+- A figure that was wanted and not obtained is `null`, and `missing` has its path and the reason.
 - A figure that was not simply measured has its path in `quality`.
-- A path that is absent belongs to another lane.
-- A record is clean if it ended `ok` and has no flag but {", ".join(f"`{name}`" for name in sorted(NOTES))}. Only
-  clean records enter a ratio.
+- A figure that is absent belongs to another lane. `interpreter` and `provider` are what the processes said of
+  themselves: empty where they could not report.
+- A record is clean if it ended `ok` and has no flag, {_NOTES} left aside. Only clean records enter a ratio.
 - Times in ms are signed and never clamped: below 0 is early. Percentiles are nearest rank: each is a value
   that occurred.
 """

@@ -101,6 +101,32 @@ def points(records: Iterable[Record]) -> list[Point]:
     return sorted(found, key=lambda p: (p.client, p.workload, p.calls, line_order(p.line)))
 
 
+def select(records: Iterable[Record], varied: str | None) -> list[Record]:
+    """The records a chart is about: those that sweep the axis `varied`, or without one those of the
+    main comparison, in which every backend runs as it comes.
+
+    What all cells of a family were asked for (a seed, a token count) is the run's frame and no sweep.
+    """
+    families: dict[tuple[str, str, int, str], list[Record]] = defaultdict(list)
+    for record in records:
+        families[_family(record)].append(record)
+    found: list[Record] = []
+    for family in families.values():
+        swept = {axis for record in family for axis in record.cell.asked} - _common(family)
+        if varied is None:
+            default = [record for record in family if not swept & set(record.cell.asked)]
+            found += default or family
+        elif len({_text(record.cell.axes.get(varied)) for record in family}) > 1:
+            found += [record for record in family if not (swept - {varied}) & set(record.cell.asked)]
+    return found
+
+
+def _common(family: Sequence[Record]) -> set[str]:
+    """The axes for which every cell was asked the same value."""
+    first = family[0].cell.asked
+    return {axis for axis, value in first.items() if all(r.cell.asked.get(axis) == value for r in family)}
+
+
 def line_order(line: Line) -> tuple[int, str, tuple[tuple[float, str], ...]]:
     """The registry's order, then by name; variants by size where they are numbers."""
     place = list(BACKENDS).index(line.backend) if line.backend in BACKENDS else len(BACKENDS)

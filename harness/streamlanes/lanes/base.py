@@ -2,11 +2,11 @@
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from streamlanes.facts import Missing
-from streamlanes.record import Quality, Record
+from streamlanes.record import Quality
 
 
 class Better(enum.StrEnum):
@@ -70,7 +70,8 @@ class Chart:
     """A picture of a run, with the question it answers as its title.
 
     x: path of the horizontal axis. backends: which are drawn at most, None for all (the reason for
-    a choice stands in `note`). only: which records take part.
+    a choice stands in `note`). varied: the axis whose sweep is drawn; None for the main comparison, in
+    which every backend runs as it comes (series.select).
     """
 
     name: str
@@ -81,7 +82,7 @@ class Chart:
     panels: tuple[Panel, ...]
     note: str = ""
     backends: tuple[str, ...] | None = None
-    only: Callable[[Record], bool] = field(default=lambda record: True)
+    varied: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
