@@ -21,7 +21,6 @@ from streamlanes.clients import CLIENTS
 from streamlanes.clients.base import ON_TIME_NS
 from streamlanes.lanes import LANES, lane
 from streamlanes.metrics import MEMBERS, Calls
-from streamlanes.pauses import Pauses
 from streamlanes.probe.machine import machine
 from streamlanes.profile import parse
 from streamlanes.record import SCHEMA, CellInfo, FlagName, Quality, Record, Status, StatusName, encode
@@ -62,7 +61,6 @@ def test_generated_pages_are_fresh(name: str):
         (meanings.GROUPS, Record.__struct_fields__),
         (meanings.CELL, CellInfo.__struct_fields__),
         (meanings.AXES, Axes.__struct_fields__),
-        (meanings.GC, Pauses().facts()),
     ],
 )
 def test_every_name_is_explained_and_none_that_is_not_there(explained: Mapping[Any, object], known: Any):
@@ -222,6 +220,11 @@ def test_every_exit_code_is_in_the_manual():
     codes = [0, 4, cli.BROKEN, cli.BAD_INPUT, cli.INTERRUPTED, cli.TERMINATED, *gate.EXIT_CODES.values()]
     for code in codes:
         assert re.search(rf"^\| {code} \|", text("cli.md"), re.MULTILINE), code
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("profiles/*.toml")), ids=lambda path: path.stem)
+def test_every_built_in_profile_is_in_the_manual(path: Path):
+    assert f"| `{path.stem}` |" in text("cli.md")
 
 
 def test_the_profile_of_the_manual_is_one():

@@ -37,6 +37,7 @@ CELL = {
     "calls": "calls asked for",
     "repetition": "from 1; repetition r of all cells is a block",
     "axes": "what can be set of a cell, with the values that ran",
+    "asked": "those axes that the profile or the command line had set, as they were set",
 }
 
 STATUSES = {
@@ -107,12 +108,6 @@ AXES = {
     "stack_kib": ("KiB", "stack of a thread"),
     "switch_ms": ("ms", "the interpreter's switch interval"),
     "gc": ("", "`default`, or `freeze`: collect and freeze before the first call"),
-}
-
-GC = {
-    "collections": ("", "collections from the first call to the last"),
-    "pause_ms_total": ("ms", "their time in all"),
-    "pause_ms_max": ("ms", "the longest"),
 }
 
 PROVIDER = {

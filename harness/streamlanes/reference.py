@@ -64,10 +64,9 @@ def schema() -> dict[str, Any]:
     fields["schema"] = {"const": SCHEMA}
     for name, text in meanings.GROUPS.items():
         fields[name] = {**fields[name], "description": text}
-    for group, figures in (("gc", meanings.GC), ("provider", meanings.PROVIDER)):
-        fields[group]["properties"] = {
-            name: {"description": _with_unit(text, unit)} for name, (unit, text) in figures.items()
-        }
+    fields["provider"]["properties"] = {
+        name: {"description": _with_unit(text, unit)} for name, (unit, text) in meanings.PROVIDER.items()
+    }
     of_cell = made["$defs"]["CellInfo"]["properties"]
     for name, text in meanings.CELL.items():
         of_cell[name] = {**of_cell[name], "description": text}
@@ -122,7 +121,6 @@ def record_page() -> str:
             "The sizes of the built-in profile, where nothing else is set.",
         ),
         *(text for one in _lanes() for text in _figures(one)),
-        _section("`gc`", ("figure", "unit", "meaning"), _with_units(meanings.GC)),
         _section("`provider`", ("figure", "unit", "meaning"), _with_units(meanings.PROVIDER)),
         _section("`interpreter`", ("field", "meaning"), _named(meanings.INTERPRETER)),
         _section(
