@@ -18,8 +18,8 @@ MACHINE: dict[str, Any] = {
 }
 
 _SHAPES: dict[str, dict[str, Any]] = {
-    "steady": {"ramp_s": 2.0, "ttft_ms": 200.0, "tokens": 40, "rate_per_s": 20000.0},
-    "lesson": {"ramp_s": 0.0, "ttft_ms": 100.0, "tokens": 10, "rate_per_s": 12500.0},
+    "steady": {"arrival": "ramp", "ramp_s": 2.0, "ttft_ms": 200.0, "tokens": 40, "rate_per_s": 20000.0},
+    "lesson": {"arrival": "burst", "ramp_s": 0.0, "ttft_ms": 100.0, "tokens": 10, "rate_per_s": 12500.0},
 }
 
 

@@ -78,6 +78,8 @@ def test_no_wish_leaves_the_profile_alone():
         (b"\xff\xfe", ["small.toml"]),
         (b"[run]\nseed = 'x'\n", ["int"]),
         (b"[run]\nrepeats = 0\n", ["repeats"]),
+        (b"name = '..'\n", ["'..'"]),
+        (b"name = 'a/b'\n", ["a/b"]),
     ],
 )
 def test_a_bad_profile_names_what_and_where(text: bytes, words: list[str]):

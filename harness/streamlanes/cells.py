@@ -10,7 +10,7 @@ from streamlanes.backends import BACKENDS, BackendInfo, Waits, default_width
 from streamlanes.clients import CLIENTS
 from streamlanes.errors import UserError, unknown
 from streamlanes.lanes import LANES
-from streamlanes.limits import usable_cpus
+from streamlanes.limits import cpu_sets
 from streamlanes.workload import Dist, Schedule, Workload
 
 BUDGET_FACTOR = 2.0
@@ -99,7 +99,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def workers(self) -> int:
         """Worker processes of a backend that has them, else 1."""
-        return (self.axes.workers or usable_cpus()) if BACKENDS[self.backend].processes else 1
+        return (self.axes.workers or cpu_sets().workers) if BACKENDS[self.backend].processes else 1
 
     def load(self) -> Workload:
         """The workload with what was set. Raises UserError for values out of range."""
@@ -137,6 +137,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "width": self.width,
             "workers": self.workers if BACKENDS[self.backend].processes else None,
             "gc": self.axes.gc or "default",
+            "tls": False,
         }
         return values
 
@@ -171,8 +172,8 @@ def check(cell: Cell) -> None:
 
 def _show(value: object) -> str:
     if isinstance(value, DistAxis):
-        return f"{value.median:g}~{value.sigma:g}"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+        return f"{value.median}~{value.sigma}"
+    return str(value)
 
 
 def _show_dist(value: object) -> object:

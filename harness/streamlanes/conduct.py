@@ -21,7 +21,7 @@ from streamlanes.journal import RUN_SCHEMA, Journal, link_latest, open_run, run_
 from streamlanes.lanes import lane as lane_named
 from streamlanes.plan import FixedPlan
 from streamlanes.probe.machine import fingerprint, machine
-from streamlanes.process import Bench, CellEnded, cpu_sets
+from streamlanes.process import Bench, CellEnded, provider_ports
 from streamlanes.profile import Profile
 from streamlanes.progress import Bar, Json, Plain, duration, show_json
 from streamlanes.record import Record, Status, StatusName
@@ -146,20 +146,25 @@ def forbid(cell: Cell) -> None:
 
 
 def _need(cell: Cell) -> preflight.Need:
-    sets = cpu_sets()
+    processes = limits.cpu_sets().provider_processes
+    somaxconn = limits.read_limits().somaxconn or FALLBACK_SOMAXCONN
     return preflight.need(
         backend=BACKENDS[cell.backend],
         client=CLIENTS[cell.client],
         in_flight=min(cell.calls, cell.width or cell.calls),
         workers=cell.workers,
         width=cell.width,
-        provider_processes=sets.provider_processes,
-        provider_ports=sets.provider_processes,
+        provider_processes=processes,
+        provider_ports=processes * provider_ports(cell.calls, somaxconn, processes),
     )
 
 
 def _info(profile: Profile, cells: Sequence[Cell], here: Mapping[str, Any]) -> dict[str, Any]:
-    resolved = {"cells": [msgspec.to_builtins(cell) for cell in cells], "seed": profile.run.seed}
+    resolved = {
+        "cells": [msgspec.to_builtins(cell) for cell in cells],
+        "seed": profile.run.seed,
+        "warmup": profile.run.warmup,
+    }
     return {
         "schema": RUN_SCHEMA,
         "hash": run_hash(resolved, fingerprint(dict(here))),
@@ -195,8 +200,10 @@ def _say_plan(
     )
     found = limits.read_limits()
     files = f"open files {found.nofile_soft:,}" if found.nofile_soft else "open files unlimited"
-    if raised:
+    if raised and raised.after > raised.before:
         files = f"open files {raised.before:,} -> {raised.after:,} (raised for this run)"
+    elif raised:
+        files += f" (could not be raised: {raised.reason})"
     more = [
         f"{what} {value:,}" for what, value in (("ports", found.ports), ("threads", _threads(found))) if value
     ]

@@ -51,6 +51,8 @@ STATUSES = {
 }
 
 FLAGS = {
+    FlagName.FAILED_CALLS: "at least one call ended, and not ok; the evidence counts them by outcome. The "
+    "whole-cell figures (wall, overrun, efficiency) are then null",
     FlagName.CLIENT_LIMITED: f"a process of the cell used more than {percent(flags.CLIENT_SHARE)} of one "
     "core in the plateau; of several the busiest counts",
     FlagName.PROVIDER_LIMITED: f"`latency.provider_ms.p99` is above {flags.PROVIDER_P99_MS:g} ms and above "
@@ -117,6 +119,7 @@ PROVIDER = {
     "peak_in_flight": ("", "most streams at once, the processes' peaks added up"),
     "abandoned": ("", "streams whose caller left before their end"),
     "lateness_ms": ("ms", "sent minus due of every token: `p50`, `p99`, `max`, `count`"),
+    "late_accepts": ("", "connections that waited more than 50 ms to be accepted"),
 }
 
 INTERPRETER = {

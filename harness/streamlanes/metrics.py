@@ -132,9 +132,8 @@ class Calls:
 
     @cached_property
     def start_lag_ms(self) -> Floats:
-        """When the provider saw the request (for `timer`: when the call began) minus intended start."""
-        saw = self.stamps.begin if self.timed.provider is None else self.timed.provider.seen
-        return (saw - self.start_ns)[self.ok] / 1e6
+        """When the model saw the call minus its intended start: what rides on every token."""
+        return (self.model_start_ns - self.start_ns)[self.ok] / 1e6
 
     @cached_property
     def queue_ms(self) -> Floats:
@@ -278,6 +277,9 @@ def incomplete(facts: Facts) -> Missing | None:
         return Missing(f"only {facts.timed.schedule.calls} of {facts.calls} calls fit the budget")
     if not facts.drained:
         return Missing(f"over the budget of {facts.budget_s:.1f} s")
+    failed = int((facts.timed.calls.outcome != Outcome.OK).sum())
+    if failed:
+        return Missing(f"{failed:,} of {facts.calls:,} calls did not end ok")
     return None
 
 

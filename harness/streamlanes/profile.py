@@ -103,7 +103,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line asks of a profile.
 
     Any of backends, clients, calls, workload, lane and settings replaces the profile's matrix, with
-    one repetition; what is not named comes from the profile.
+    one repetition. Backends and client that are not named come from the profile; calls are then
+    DEFAULT_CALLS and the workload DEFAULT_WORKLOAD.
     """
 
     backends: list[str] = []
@@ -174,7 +175,10 @@ def parse(text: bytes, source: str, name: str) -> Profile:
     for repeats in (found.run.repeats, *(table.repeats for table in found.cells)):
         if repeats is not None and not 1 <= repeats <= 1000:
             raise UserError(f"profile {source}: repeats is {repeats}; it must be from 1 to 1000")
-    return msgspec.structs.replace(found, name=found.name or name)
+    name = found.name or name
+    if not re.fullmatch(r"\w[\w.-]{0,63}", name, re.ASCII):
+        raise UserError(f"profile {source}: the name {name!r} cannot name a folder; use letters and digits")
+    return msgspec.structs.replace(found, name=name)
 
 
 def parse_axes(values: dict[str, Any]) -> Axes:

@@ -32,6 +32,7 @@ class StatusName(enum.StrEnum):
 class FlagName(enum.StrEnum):
     """Why a figure may not be the backend's own (DESIGN.md, rule 13)."""
 
+    FAILED_CALLS = "failed-calls"
     CLIENT_LIMITED = "client-limited"
     PROVIDER_LIMITED = "provider-limited"
     CAPPED = "capped"
@@ -58,7 +59,8 @@ class Quality(enum.StrEnum):
 class Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the cell ended, why, and how far it came.
 
-    reason: one line, null for `ok`. reached: calls started when a limit refused the next one.
+    reason: one line, null for `ok`. reached: calls (of a pool: workers) started when the system refused
+    the next one.
     """
 
     name: StatusName

@@ -62,7 +62,7 @@ class Point:
 
     def figures(self, path: str) -> list[tuple[Record, float]]:
         """Each repetition that has the figure. A cell that was stopped has timings of another load, so
-        they are left out; its memory was read in a pass of its own, with every call in flight."""
+        they are left out; its memory was read in a pass of its own, at its full number in flight."""
         pairs = ((record, record.figure(path)) for record in self.records)
         own_pass = path.startswith("memory.")
         return [(r, v) for r, v in pairs if v is not None and (own_pass or r.status.name is StatusName.OK)]

@@ -168,6 +168,8 @@ def resolve(name: str, calls: int, set_to: Mapping[str, object]) -> Workload:
         raise unknown("workload", name, WORKLOADS)
     if calls < 1:
         raise UserError(f"calls is {calls}; it must be 1 or more")
+    if "gap_ms" in set_to and "rate_per_s" in set_to:
+        raise UserError("gap_ms and rate_per_s set the same thing; leave one out")
     try:
         load = WORKLOADS[name](calls, set_to)
     except ZeroDivisionError:

@@ -97,6 +97,7 @@ _TIME = (
         NEITHER,
         "the wall of a backend without any cost",
         lambda c: c.facts.full_schedule.ideal_wall_s,
+        quality=Quality.DERIVED,
     ),
     _time(
         "overrun_s",
@@ -158,7 +159,7 @@ _LATENCY = {
     "ttft_ms": "first token received minus intended start",
     "inter_chunk_ms": "between a call's consecutive tokens",
     "e2e_ms": "a call's end minus its intended start",
-    "start_lag_ms": "request seen by the provider minus intended start",
+    "start_lag_ms": "request seen by the provider (timer: what due times count from) minus intended start",
     "queue_ms": "a call's first line minus its intended start",
     "connect_ms": "a call's first line to its connection",
     "accept_ms": "connection made to request seen by the provider",
@@ -176,7 +177,7 @@ def _latency(name: str, text: str) -> list[Metric]:
         Metric(
             path=f"latency.{name}.{which}",
             unit=units.get(which, "ms"),
-            better=NEITHER if which in units else LOWER,
+            better=NEITHER if which in units or which == "min" else LOWER,
             help=f"{text}: {which}",
             pool=Pool.MEDIAN,
             of=member(which),
@@ -246,7 +247,12 @@ _COUNTS = (
     _count("threads_peak", "threads of the tree at the memory pass's plateau", _of_memory("threads")),
     _count("fds_peak", "open descriptors of the tree at the memory pass's plateau", _of_memory("fds")),
     *(
-        _count(how.name.lower(), f"calls that ended {how.name.lower()}", _ended(how))
+        _count(
+            how.name.lower(),
+            f"calls that ended {how.name.lower()}",
+            _ended(how),
+            HIGHER if how is Outcome.OK else LOWER,
+        )
         for how in Outcome
         if how is not Outcome.UNFINISHED
     ),
