@@ -46,6 +46,9 @@ def call(
         ("provider --port 99999", "port"),
         ("provider -w stedy", "steady"),
         ("provider --set tokens=0", "tokens"),
+        ("provider --set tokens=1,2", "tokens"),
+        ("provider --set width=1", "width"),
+        ("run --set gap_ms=5 --set rate_per_s=100", "leave one out"),
         ("fly", "fly"),
     ],
 )

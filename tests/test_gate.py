@@ -44,6 +44,7 @@ def test_a_whole_run_passes_the_shipped_thresholds() -> None:
         ("counts.extra_tokens", 2),
         ("counts.unaccounted_calls", 1),
         ("counts.started", 1999),
+        ("counts.ok", 1999),
         ("counts.peak_in_flight", 1990),
     ],
 )
@@ -60,7 +61,7 @@ def test_each_shipped_rule_breaks_on_its_own(metric: str, value: int) -> None:
 
 
 def test_shipped_rules_all_say_why() -> None:
-    assert len(shipped().exact) == 5
+    assert len(shipped().exact) == 6
     assert all(len(one.reason) > 20 for one in shipped().exact)
 
 
@@ -108,7 +109,7 @@ def test_a_crash_breaks_the_gate_without_a_rule() -> None:
 def test_no_record_is_inconclusive() -> None:
     verdict = judge([], shipped())
     assert (verdict.name, verdict.exit_code) == (VerdictName.INCONCLUSIVE, 3)
-    assert len(verdict.idle) == 5
+    assert len(verdict.idle) == 6
 
 
 @pytest.mark.parametrize(

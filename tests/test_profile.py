@@ -60,6 +60,7 @@ def test_wishes_replace_the_matrix_with_one_repetition():
         ("threads", "streams", "steady", 7, 1)
     ]
     assert cells[0].axes.seed == 9
+    assert wishes.applied(load("quick")).name == "custom", "it is not the quick profile any more"
     assert len(Wishes(repeats=2, backends=["threads"]).applied(load("quick")).expand()) == 2
 
 
@@ -77,6 +78,8 @@ def test_no_wish_leaves_the_profile_alone():
         (b"\xff\xfe", ["small.toml"]),
         (b"[run]\nseed = 'x'\n", ["int"]),
         (b"[run]\nrepeats = 0\n", ["repeats"]),
+        (b"name = '..'\n", ["'..'"]),
+        (b"name = 'a/b'\n", ["a/b"]),
     ],
 )
 def test_a_bad_profile_names_what_and_where(text: bytes, words: list[str]):

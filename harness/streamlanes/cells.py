@@ -10,7 +10,7 @@ from streamlanes.backends import BACKENDS, BackendInfo, Waits, default_width
 from streamlanes.clients import CLIENTS
 from streamlanes.errors import UserError, unknown
 from streamlanes.lanes import LANES
-from streamlanes.limits import usable_cpus
+from streamlanes.limits import cpu_sets
 from streamlanes.workload import Dist, Schedule, Workload
 
 BUDGET_FACTOR = 2.0
@@ -89,14 +89,19 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def id(self) -> str:
-        """Its identity within a run: readable, the same for the same cell. A trace is named by what is
-        in it, not by its path, which may hold a person's name and another trace tomorrow."""
+        """Its identity within a run: readable, the same for the same cell."""
         parts = [self.lane, self.backend, self.client, self.workload, str(self.calls)]
+        parts += [f"{axis}={_show(value)}" for axis, value in self.asked.items()]
+        return "/".join([*parts, f"r{self.repetition}"])
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The axes that were set. A trace is named by what is in it, not by its path, which may hold a
+        person's name, and another trace tomorrow."""
         values = self.axes.set_values()
         if self.axes.trace is not None:
             values["trace"] = traces.read(self.axes.trace).name
-        parts += [f"{axis}={_show(value)}" for axis, value in values.items()]
-        return "/".join([*parts, f"r{self.repetition}"])
+        return values
 
     @property
     def width(self) -> int | None:
@@ -106,7 +111,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def workers(self) -> int:
         """Worker processes of a backend that has them, else 1."""
-        return (self.axes.workers or usable_cpus()) if BACKENDS[self.backend].processes else 1
+        return (self.axes.workers or cpu_sets().workers) if BACKENDS[self.backend].processes else 1
 
     def load(self) -> Workload:
         """The workload with what was set. Raises UserError for values out of range, and for a trace
@@ -153,6 +158,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "width": self.width,
             "workers": self.workers if BACKENDS[self.backend].processes else None,
             "gc": self.axes.gc or "default",
+            "tls": False,
         }
         return values
 
@@ -188,5 +194,5 @@ def check(cell: Cell) -> None:
 
 def _show(value: object) -> str:
     if isinstance(value, DistAxis):
-        return f"{value.median:g}~{value.sigma:g}"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+        return f"{value.median}~{value.sigma}"
+    return str(value)

@@ -16,6 +16,16 @@ from typing import IO, Any
 from streamlanes.errors import UserError
 
 LAST_WORDS_BYTES = 4096
+_CHANGES_WHAT_IS_MEASURED = (
+    "PYTHONASYNCIODEBUG",
+    "PYTHONDEVMODE",
+    "PYTHONMALLOC",
+    "PYTHONTRACEMALLOC",
+    "PYTHONPROFILEIMPORTTIME",
+    "PYTHONWARNINGS",
+    "MALLOC_",
+    "GLIBC_TUNABLES",
+)
 
 
 class Gone(Exception):
@@ -177,7 +187,11 @@ class Launcher:
 
 
 def environment() -> dict[str, str]:
-    """The environment of every child: this one's, with this very package importable from anywhere."""
+    """The environment of every child: this one's, with this very package importable from anywhere and
+    without what would change the measured interpreter unseen (debug modes, allocators)."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     path = os.environ.get("PYTHONPATH")
-    return {**os.environ, "PYTHONPATH": root + (os.pathsep + path if path else "")}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(_CHANGES_WHAT_IS_MEASURED)
+    }
+    return {**kept, "PYTHONPATH": root + (os.pathsep + path if path else "")}

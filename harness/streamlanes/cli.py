@@ -15,7 +15,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-BROKEN, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+BAD_INPUT, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 130, 141, 143
 
 
 def _listed(values: list[str] | None) -> list[str]:
@@ -138,8 +138,13 @@ def provider(
     """Serve the simulated provider alone, for anyone's client, until interrupted."""
     from streamlanes.alone import serve_alone
     from streamlanes.profile import parse_axes, parse_setting
+    from streamlanes.workload import AXES as WORKLOAD_AXES
 
-    axes = parse_axes({axis: values[0] for axis, values in map(parse_setting, settings or [])})
+    chosen = dict(map(parse_setting, settings or []))
+    for axis, values in chosen.items():
+        if len(values) > 1 or axis not in WORKLOAD_AXES:
+            raise UserError(f"--set {axis}: the provider takes one value of {', '.join(WORKLOAD_AXES)}")
+    axes = parse_axes({axis: values[0] for axis, values in chosen.items()})
     serve_alone(host, port, workload, calls, axes)
 
 
@@ -155,7 +160,7 @@ def main() -> None:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output left; saying so would fail too
-        sys.exit(BROKEN)
+        sys.exit(PIPE_CLOSED)
     except Terminated:
         sys.exit(TERMINATED)
     except Exception as error:

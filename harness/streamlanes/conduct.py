@@ -19,10 +19,9 @@ from streamlanes.clients import CLIENTS
 from streamlanes.errors import Terminated
 from streamlanes.journal import RUN_SCHEMA, Journal, link_latest, open_run, run_hash
 from streamlanes.lanes import lane as lane_named
-from streamlanes.lanes.base import Lane
 from streamlanes.plan import FixedPlan
 from streamlanes.probe.machine import fingerprint, machine
-from streamlanes.process import Bench, CellEnded, cpu_sets
+from streamlanes.process import Bench, CellEnded, provider_ports
 from streamlanes.profile import Profile
 from streamlanes.progress import Bar, Json, Plain, duration, show_json
 from streamlanes.record import Record, Status, StatusName
@@ -31,6 +30,7 @@ from streamlanes.workload import build
 
 RESULTS = Path("results")
 FALLBACK_SOMAXCONN = 128
+WARMING_CALLS = 50
 
 
 @contextlib.contextmanager
@@ -68,7 +68,10 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
         _say_plan(profile, seconds, done, here, raised, talk)
         if continued:
             print(f"continuing {journal.folder}: {len(done)} of {len(ids)} cells are measured", file=talk)
-        _measure(plan, journal, lane, here, seconds, json, talk)
+        bench = Bench(lane, limits.read_limits().somaxconn or FALLBACK_SOMAXCONN)
+        with contextlib.closing(bench):
+            measure = Measure(bench, here, warmup=profile.run.warmup)
+            _measure(plan, journal, measure, seconds, json, talk)
         return journal.folder, list(journal.records)
     except (KeyboardInterrupt, Terminated):
         print(
@@ -81,18 +84,46 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
         journal.close()
 
 
+class Measure:
+    """What the runner calls for each cell: may it run here, measure it, make its record."""
+
+    def __init__(self, bench: Bench, here: Mapping[str, Any], *, warmup: bool) -> None:
+        self._bench = bench
+        self._here = here
+        self._warmup = warmup
+        self._warm: set[str] = set()
+
+    def __call__(self, cell: Cell) -> Record:
+        """The cell's record, whatever became of it."""
+        lane = self._bench.lane
+        try:
+            forbid(cell)
+            if self._warmup and cell.backend not in self._warm:
+                self._warm.add(cell.backend)
+                with contextlib.suppress(CellEnded):  # then the cell itself will say why
+                    self._bench.measure(warming(cell))
+            return record(cell, lane, self._here, self._bench.measure(cell))
+        except CellEnded as ended:
+            return failed(cell, lane, self._here, ended.status)
+
+
+def warming(cell: Cell) -> Cell:
+    """A small cell of the same backend and client, to be thrown away: files read, caches warm."""
+    own = dict.fromkeys(("arrival", "ramp_s", "rate_per_s", "time_scale", "trace"))  # of its workload
+    axes = msgspec.structs.replace(cell.axes, ttft_ms=50, gap_ms=10, tokens=10, **own)
+    small = {"workload": "lesson", "calls": min(cell.calls, WARMING_CALLS), "budget_s": None, "memory": False}
+    return msgspec.structs.replace(cell, axes=axes, **small)
+
+
 def _measure(
     plan: FixedPlan,
     journal: Journal,
-    lane: Lane,
-    here: Mapping[str, Any],
+    measure: Measure,
     seconds: Mapping[str, float],
     json: bool,
     talk: IO[str],
 ) -> None:
-    bench = Bench(lane, limits.read_limits().somaxconn or FALLBACK_SOMAXCONN)
     with contextlib.ExitStack() as stack:
-        stack.callback(bench.close)
         shown: Plain | Bar | Json
         if talk.isatty():
             shown = bar = Bar(seconds, journal.records)
@@ -103,14 +134,6 @@ def _measure(
             for already in journal.records:
                 show_json(already)
             shown = Json(shown)
-
-        def measure(cell: Cell) -> Record:
-            try:
-                forbid(cell)
-                return record(cell, lane, here, bench.measure(cell))
-            except CellEnded as ended:
-                return failed(cell, lane, here, ended.status)
-
         runner.run(plan, journal, measure, shown)
 
 
@@ -127,23 +150,25 @@ def forbid(cell: Cell) -> None:
 
 
 def _need(cell: Cell, in_flight: int) -> preflight.Need:
-    sets = cpu_sets()
+    processes = limits.cpu_sets().provider_processes
+    somaxconn = limits.read_limits().somaxconn or FALLBACK_SOMAXCONN
     return preflight.need(
         backend=BACKENDS[cell.backend],
         client=CLIENTS[cell.client],
         in_flight=in_flight,
         workers=cell.workers,
         width=cell.width,
-        provider_processes=sets.provider_processes,
-        provider_ports=sets.provider_processes,
+        provider_processes=processes,
+        provider_ports=processes * provider_ports(cell.calls, somaxconn, processes),
     )
 
 
 def _info(profile: Profile, cells: Sequence[Cell], here: Mapping[str, Any]) -> dict[str, Any]:
-    # The id is beside what was set because it names a trace by its content.
+    # As asked: a trace by its content and not by its path.
     resolved = {
-        "cells": [{"id": cell.id, **msgspec.to_builtins(_nameless(cell))} for cell in cells],
+        "cells": [msgspec.to_builtins(cell) | {"axes": msgspec.to_builtins(cell.asked)} for cell in cells],
         "seed": profile.run.seed,
+        "warmup": profile.run.warmup,
     }
     return {
         "schema": RUN_SCHEMA,
@@ -153,12 +178,6 @@ def _info(profile: Profile, cells: Sequence[Cell], here: Mapping[str, Any]) -> d
         "profile": {"name": profile.name, **resolved},
         "machine": dict(here),
     }
-
-
-def _nameless(cell: Cell) -> Cell:
-    """The cell without its trace's path, which may name a person; the id names the trace."""
-    axes = msgspec.structs.replace(cell.axes, trace=None)
-    return msgspec.structs.replace(cell, axes=axes)
 
 
 def _say_plan(
@@ -186,8 +205,10 @@ def _say_plan(
     )
     found = limits.read_limits()
     files = f"open files {found.nofile_soft:,}" if found.nofile_soft else "open files unlimited"
-    if raised:
+    if raised and raised.after > raised.before:
         files = f"open files {raised.before:,} -> {raised.after:,} (raised for this run)"
+    elif raised:
+        files += f" (could not be raised: {raised.reason})"
     more = [
         f"{what} {value:,}" for what, value in (("ports", found.ports), ("threads", _threads(found))) if value
     ]

@@ -37,6 +37,7 @@ class Exact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     metric: the path judged. equals: the value, or the path of the figure it must equal. reason: why
     the rule exists, printed when it breaks. null_ok: whether a figure that was not obtained passes.
+    arrival: of the workload (ramp, burst, poisson).
     lane, backend, client, workload, calls, status: a name or several; none means any, but `status`
     means `ok` unless said otherwise: what a stopped cell counted says nothing of a whole one.
     """
@@ -50,6 +51,7 @@ class Exact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     client: Names | None = None
     workload: Names | None = None
     calls: int | list[int] | None = None
+    arrival: Names | None = None
     status: StatusName | list[StatusName] = StatusName.OK
 
     def applies(self, record: Record) -> bool:
@@ -61,6 +63,7 @@ class Exact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             and _allows(self.client, cell.client)
             and _allows(self.workload, cell.workload)
             and _allows(self.calls, cell.calls)
+            and _allows(self.arrival, cell.axes.get("arrival"))
             and _allows(self.status, record.status.name)
         )
 

@@ -1,7 +1,7 @@
 """One cell, measured: its passes, each in a fresh process, and the facts that come out of them."""
 
 import contextlib
-import os
+import http.client
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from streamlanes.children import Child, Gone, Launcher
 from streamlanes.clients import CLIENTS
 from streamlanes.facts import CallStamps, CpuReading, Facts, MemoryPass, ProviderStamps, TimedPass
 from streamlanes.lanes.base import Lane
-from streamlanes.limits import usable_cpus
+from streamlanes.limits import cpu_sets
 from streamlanes.probe.cpu import process_cpu_ns
 from streamlanes.probe.host import read_host, spin_ms
 from streamlanes.probe.memory import read_memory
@@ -38,7 +38,6 @@ from streamlanes.workload import Schedule, build
 
 now_ns = time.perf_counter_ns
 
-MIN_CPUS_TO_SHARE = 4
 READING_S = 0.1
 START_S = 60.0
 LEAD_NS = 50_000_000
@@ -55,26 +54,9 @@ class CellEnded(Exception):
         self.status = status
 
 
-@dataclass(frozen=True)
-class Sets:
-    """Which CPUs cell and provider run on: apart from 4 usable ones on (rule 12), else None: shared."""
-
-    cell: tuple[int, ...] | None
-    provider: tuple[int, ...] | None
-
-    @property
-    def provider_processes(self) -> int:
-        """One for each CPU of its own, one where it shares."""
-        return len(self.provider) if self.provider else 1
-
-
-def cpu_sets() -> Sets:
-    """A quarter of the usable CPUs for the provider."""
-    if usable_cpus() < MIN_CPUS_TO_SHARE or not hasattr(os, "sched_getaffinity"):
-        return Sets(None, None)
-    usable = sorted(os.sched_getaffinity(0))
-    share = len(usable) // 4
-    return Sets(tuple(usable[share:]), tuple(usable[:share]))
+def provider_ports(calls: int, somaxconn: int, processes: int) -> int:
+    """Ports of each provider process: enough backlog for all calls at once."""
+    return -(-calls // (max(1, somaxconn) * processes))
 
 
 class Tables:
@@ -122,12 +104,8 @@ class Bench:
         self.lane = lane
         self.launcher = Launcher()
         self.sets = cpu_sets()
-        self._somaxconn = max(1, somaxconn)
+        self._somaxconn = somaxconn
         self._bare_bytes: int | None = None
-
-    def ports(self, calls: int) -> int:
-        """Ports of each provider process: enough backlog for all calls at once."""
-        return -(-calls // (self._somaxconn * self.sets.provider_processes))
 
     def measure(self, cell: Cell) -> Facts:
         """Both passes of a cell. Raises CellEnded when it comes to no figures."""
@@ -135,18 +113,19 @@ class Bench:
         schedule = full.head(cell.admitted(full))
         budget_s = cell.budget(full)
         timed, drained = self._timed(cell, schedule, budget_s)
-        memory = self._memory(cell, full) if cell.memory else "read in repetition 1 only"
-        network = CLIENTS[cell.client].network
+        memory: MemoryPass | str = "no memory pass was asked for"
+        if cell.memory:
+            memory = self._memory(cell, full)
+        elif cell.repetition > 1:
+            memory = "read in repetition 1 only"
         return Facts(
             calls=cell.calls,
             full_schedule=full,
             width=cell.width,
-            workers=cell.workers,
             drained=drained,
             budget_s=budget_s,
             timed=timed,
             memory=memory,
-            client_has_provider=network,
             provider_cpus=float(self.sets.provider_processes),
         )
 
@@ -165,7 +144,7 @@ class Bench:
             over_ns = now_ns()
             after, ours = read_host(), self._ours_ns() - ours
             if word is not None:
-                _refused(word, "drained")
+                _expect(word, "drained")
             calls, sent = up.tables.stamps()
             stats = up.providers.stats() if up.providers and word else ()
             if word is not None:
@@ -194,20 +173,20 @@ class Bench:
         first = schedule.first[:-1]
         last_first_ns = int((schedule.start_ns + schedule.offset_ns[first]).max())
         wait_s = 3 * last_first_ns / 1e9 + 10.0
-        bare_bytes = self.bare_bytes()
         try:
+            bare_bytes = self.bare_bytes()
             with self._up(cell, schedule, hold=True) as up:
                 host_ready, ready = read_host(), read_memory(up.pids)
                 until_ns = _go(up) + int(wait_s * 1e9)
-                received = np.asarray(up.tables.calls["received"])
+                received, end = (np.asarray(up.tables.calls[name]) for name in ("received", "end"))
                 try:
-                    while (held := int((received[first] > 0).sum())) < schedule.calls:
+                    while (held := int(((received[first] > 0) & (end == 0)).sum())) < schedule.calls:
                         if now_ns() > until_ns:
                             return f"only {held:,} of {schedule.calls:,} calls in flight after {wait_s:.0f} s"
                         if word := _hear(up.child, READING_S):
-                            _refused(word, "")
+                            _expect(word, "")
                 finally:
-                    del received
+                    del received, end
                 time.sleep(SETTLE_S)
                 host_plateau = read_host()
                 read = cache(read_mappings)
@@ -220,6 +199,8 @@ class Bench:
                     up.child.say("exit")
         except CellEnded as ended:
             return f"memory pass: {ended.status.reason}"
+        except (OSError, http.client.HTTPException) as error:  # a process of the pass is gone
+            return f"memory pass: {type(error).__name__}: {error}"
         if plateau.pss_bytes is None or bare_bytes is None:
             return plateau.reason or "memory could not be read"
         return MemoryPass(
@@ -240,17 +221,20 @@ class Bench:
             stack.callback(tables.close)
             serving = None
             if CLIENTS[cell.client].network:
-                serving = stack.enter_context(
-                    providers(
-                        self.launcher,
-                        tables.schedule,
-                        tables.provider,
-                        processes=self.sets.provider_processes,
-                        ports=self.ports(schedule.calls),
-                        hold=hold,
-                        cpus=self.sets.provider,
-                    )
+                processes = self.sets.provider_processes
+                fresh = providers(
+                    self.launcher,
+                    tables.schedule,
+                    tables.provider,
+                    processes=processes,
+                    ports=provider_ports(schedule.calls, self._somaxconn, processes),
+                    hold=hold,
+                    cpus=self.sets.provider,
                 )
+                try:
+                    serving = stack.enter_context(fresh)
+                except Gone as gone:
+                    raise CellEnded(Status(StatusName.CRASHED, str(gone))) from None
             began = now_ns()
             child = Child(self.launcher, [sys.executable, "-P", "-m", "streamlanes.cell"], self.sets.cell)
             stack.callback(child.end, grace_s=0.5)
@@ -258,7 +242,7 @@ class Bench:
             word = _hear(child, START_S)
             if word is None:
                 raise CellEnded(Status(StatusName.CRASHED, f"not ready after {START_S:.0f} s"))
-            _refused(word, "ready")
+            _expect(word, "ready")
             startup_s = (now_ns() - began) / 1e9
             yield Up(child, members(child.pid), tables, serving, startup_s)
 
@@ -271,12 +255,14 @@ class Bench:
             "backend": backend.target,
             "client": CLIENTS[cell.client].forms[backend.waits],
             "calls": schedule.calls,
-            "width": cell.width or 0,
-            "workers": cell.workers,
-            "start_method": cell.axes.start_method,
-            "stack_kib": cell.axes.stack_kib,
-            "switch_ms": cell.axes.switch_ms,
-            "gc": cell.axes.gc or "default",
+            "options": {
+                "width": cell.width or 0,
+                "workers": cell.workers,
+                "start_method": cell.axes.start_method,
+                "stack_kib": cell.axes.stack_kib,
+                "switch_ms": cell.axes.switch_ms,
+                "freeze": cell.axes.gc == "freeze",
+            },
             "hold": hold,
             "addresses": serving.addresses if serving else [],
             "schedule": {"path": tables.schedule.path, "columns": tables.schedule.columns},
@@ -336,7 +322,7 @@ def _hear(child: Child, timeout_s: float) -> dict[str, Any] | None:
         raise CellEnded(Status(StatusName.CRASHED, str(gone))) from None
 
 
-def _refused(word: Mapping[str, Any], expected: str) -> None:
+def _expect(word: Mapping[str, Any], expected: str) -> None:
     """Raise CellEnded unless the word is the expected one."""
     if word["word"] == expected:
         return

@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from streamlanes.facts import Missing
@@ -73,7 +73,8 @@ class Chart:
     x: path of the horizontal axis. arriving: path and name of the one for cells whose calls come and go
     (Poisson, traces): since they are never all in flight, their number says nothing of the load; None
     for the same as the others. backends: which are drawn at most, None for all (the reason for a
-    choice stands in `note`). only: which records take part.
+    choice stands in `note`). varied: the axis whose sweep is drawn; None for the main comparison, in
+    which every backend runs as it comes (series.select).
     """
 
     name: str
@@ -84,7 +85,7 @@ class Chart:
     panels: tuple[Panel, ...]
     note: str = ""
     backends: tuple[str, ...] | None = None
-    only: Callable[[Record], bool] = field(default=lambda record: True)
+    varied: str | None = None
     arriving: tuple[str, str] | None = None
 
     def across(self, record: Record) -> tuple[str, str]:

@@ -22,6 +22,10 @@ the cell; unless they really took less."""
 PEAK_S = 30.0
 """A peak's length in real time. Before and after it, calls arrive at the usual rate for as long."""
 
+TTFT_MS = Dist(200.0)
+GAP_MS = Dist(20.0)
+"""Fifty tokens a second: what a person reads along with, and a fast model sends."""
+
 CHAT_TOKENS = Quantiles("azure-2023-conversation", azure_2023.CHAT_TOKENS)
 CODE_TOKENS = Quantiles("azure-2023-code", azure_2023.CODE_TOKENS)
 
@@ -89,8 +93,8 @@ def _arriving(
         arrival=arrival(set_to, usual),
         phase=Phase.SEEDED,
         ramp_s=ramp_s,
-        ttft_ms=dist(set_to, "ttft_ms", Dist(200.0)),
-        gap_ms=dist(set_to, "gap_ms", Dist(20.0)),
+        ttft_ms=dist(set_to, "ttft_ms", TTFT_MS),
+        gap_ms=dist(set_to, "gap_ms", GAP_MS),
         tokens=tokens,
         seed=int(number(set_to, "seed", 1)),
         time_scale=time_scale,
