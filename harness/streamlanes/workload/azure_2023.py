@@ -1,7 +1,7 @@
 """Facts of two public traces, made by fitting.py and not by hand.
 
 Source: Azure Public Dataset, AzureLLMInferenceTrace 2023 (CC-BY), Splitwise, ISCA 2024.
-Quantiles are of generated tokens a request, at draws.SHARES; letters are draws.LEVELS."""
+Quantiles are of generated tokens a request, at draws.SHARES; letters are gaps.LEVELS."""
 
 # The conversation trace: 19,366 requests in 3,502 s.
 CHAT_MEAN_GAP_S = 0.18083
