@@ -21,6 +21,7 @@ from streamlanes.journal import RUN_SCHEMA, Journal, link_latest, open_run, run_
 from streamlanes.lanes import lane as lane_named
 from streamlanes.plan import FixedPlan
 from streamlanes.probe.machine import fingerprint, machine
+from streamlanes.probe.softirq import charged_apart
 from streamlanes.process import Bench, CellEnded, provider_ports
 from streamlanes.profile import Profile
 from streamlanes.progress import Bar, Json, Plain, duration, show_json
@@ -54,7 +55,8 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
     """
     lane = lane_named(profile.run.lane)
     plan = FixedPlan(profile.expand(), profile.run.seed)
-    here = machine()
+    softirq_apart = charged_apart()
+    here = {**machine(), "softirq_apart": softirq_apart}
     ids = [cell.id for cell in plan.cells]
     info = _info(profile, plan.cells, here)
     seconds = {cell.id: estimate.seconds(cell) for cell in plan.cells}
@@ -66,7 +68,11 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
         _say_plan(profile, seconds, done, here, raised, talk)
         if continued:
             print(f"continuing {journal.folder}: {len(done)} of {len(ids)} cells are measured", file=talk)
-        bench = Bench(lane, limits.read_limits().somaxconn or FALLBACK_SOMAXCONN)
+        bench = Bench(
+            lane,
+            limits.read_limits().somaxconn or FALLBACK_SOMAXCONN,
+            softirq_apart=softirq_apart,
+        )
         with contextlib.closing(bench):
             measure = Measure(bench, here, warmup=profile.run.warmup)
             _measure(plan, journal, measure, seconds, json, talk)
