@@ -107,8 +107,9 @@ def gate(
 ) -> None:
     """Hold a run to its thresholds: exit 0 passed, 1 broken, 3 nothing to judge."""
     from streamlanes.conduct import RESULTS
-    from streamlanes.gate import judge, parse
+    from streamlanes.gate import judge
     from streamlanes.report.load import find_run, load_run
+    from streamlanes.rules import parse
 
     run = load_run(find_run(folder, RESULTS))
     try:
