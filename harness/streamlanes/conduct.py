@@ -221,19 +221,21 @@ def _threads(found: limits.Limits) -> int | None:
     return min(known) if known else None
 
 
-def finish(folder: Path, records: Sequence[Record], lane_name: str, talk: IO[str]) -> int:
-    """Table, answer, charts and the file to open. Returns the exit code."""
-    from streamlanes import advise, report
+def summary(records: Sequence[Record], lane_name: str) -> list[str]:
+    """A lane's table and answer, as a run ends with them."""
+    from streamlanes import advise
     from streamlanes.report import tables
 
     lane = lane_named(lane_name)
+    return [*tables.lines(records, lane), "", *advise.answer(records, lane)]
+
+
+def finish(folder: Path, records: Sequence[Record], lane_name: str, talk: IO[str]) -> int:
+    """Table, answer, charts and the file to open. Returns the exit code."""
+    from streamlanes import advise, report
+
     page = report.build(folder, advise.answer)
-    print(file=talk)
-    for line in tables.lines(records, lane):
+    for line in ("", *summary(records, lane_name), f"OPEN    {page}"):
         print(line, file=talk)
-    print(file=talk)
-    for line in advise.answer(records, lane):
-        print(line, file=talk)
-    print(f"OPEN    {page}", file=talk)
     measured = any(each.status.name in (StatusName.OK, StatusName.OVER_BUDGET) for each in records)
     return 0 if measured else 4
