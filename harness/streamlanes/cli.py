@@ -87,14 +87,21 @@ def report(
     folder: Annotated[
         Path | None, typer.Argument(metavar="[RUN]", help="A run's folder; the newest.")
     ] = None,
+    text: Annotated[bool, typer.Option("--text", help="Print table and answer, write nothing.")] = False,
 ) -> None:
     """Draw a run's charts and write its page, tables and CSV."""
     from streamlanes.advise import answer
-    from streamlanes.conduct import RESULTS
+    from streamlanes.conduct import RESULTS, summary
     from streamlanes.report import build
-    from streamlanes.report.load import find_run
+    from streamlanes.report.load import find_run, load_run
 
-    print(build(find_run(folder, RESULTS), answer))
+    found = find_run(folder, RESULTS)
+    if not text:
+        print(build(found, answer))
+        return
+    records = load_run(found).records
+    for lane in dict.fromkeys(record.cell.lane for record in records):
+        print("\n".join(summary(records, lane)))
 
 
 @app.command()
@@ -108,8 +115,9 @@ def gate(
 ) -> None:
     """Hold a run to its thresholds: exit 0 passed, 1 broken, 3 nothing to judge."""
     from streamlanes.conduct import RESULTS
-    from streamlanes.gate import judge, parse
+    from streamlanes.gate import judge
     from streamlanes.report.load import find_run, load_run
+    from streamlanes.rules import parse
 
     run = load_run(find_run(folder, RESULTS))
     try:

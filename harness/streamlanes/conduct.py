@@ -21,6 +21,7 @@ from streamlanes.journal import RUN_SCHEMA, Journal, link_latest, open_run, run_
 from streamlanes.lanes import lane as lane_named
 from streamlanes.plan import FixedPlan
 from streamlanes.probe.machine import fingerprint, machine
+from streamlanes.probe.softirq import charged_apart
 from streamlanes.process import Bench, CellEnded, provider_ports
 from streamlanes.profile import Profile
 from streamlanes.progress import Bar, Json, Plain, duration, show_json
@@ -55,7 +56,8 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
     """
     lane = lane_named(profile.run.lane)
     plan = FixedPlan(profile.expand(), profile.run.seed)
-    here = machine()
+    softirq_apart = charged_apart()
+    here = {**machine(), "softirq_apart": softirq_apart}
     ids = [cell.id for cell in plan.cells]
     info = _info(profile, plan.cells, here)
     seconds = {cell.id: estimate.seconds(cell) for cell in plan.cells}
@@ -68,7 +70,11 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
         _say_plan(profile, seconds, done, here, raised, talk)
         if continued:
             print(f"continuing {journal.folder}: {len(done)} of {len(ids)} cells are measured", file=talk)
-        bench = Bench(lane, limits.read_limits().somaxconn or FALLBACK_SOMAXCONN)
+        bench = Bench(
+            lane,
+            limits.read_limits().somaxconn or FALLBACK_SOMAXCONN,
+            softirq_apart=softirq_apart,
+        )
         with contextlib.closing(bench):
             measure = Measure(bench, here, warmup=profile.run.warmup)
             _measure(plan, journal, measure, seconds, json, talk)
@@ -220,19 +226,21 @@ def _threads(found: limits.Limits) -> int | None:
     return min(known) if known else None
 
 
-def finish(folder: Path, records: Sequence[Record], lane_name: str, talk: IO[str]) -> int:
-    """Table, answer, charts and the file to open. Returns the exit code."""
-    from streamlanes import advise, report
+def summary(records: Sequence[Record], lane_name: str) -> list[str]:
+    """A lane's table and answer, as a run ends with them."""
+    from streamlanes import advise
     from streamlanes.report import tables
 
     lane = lane_named(lane_name)
+    return [*tables.lines(records, lane), "", *advise.answer(records, lane)]
+
+
+def finish(folder: Path, records: Sequence[Record], lane_name: str, talk: IO[str]) -> int:
+    """Table, answer, charts and the file to open. Returns the exit code."""
+    from streamlanes import advise, report
+
     page = report.build(folder, advise.answer)
-    print(file=talk)
-    for line in tables.lines(records, lane):
+    for line in ("", *summary(records, lane_name), f"OPEN    {page}"):
         print(line, file=talk)
-    print(file=talk)
-    for line in advise.answer(records, lane):
-        print(line, file=talk)
-    print(f"OPEN    {page}", file=talk)
     measured = any(each.status.name in (StatusName.OK, StatusName.OVER_BUDGET) for each in records)
     return 0 if measured else 4

@@ -162,6 +162,7 @@ MACHINE = {
     "implementation": "of the parent's interpreter",
     "free_threaded": "whether it was built without the GIL",
     "clock_source": "the kernel's clock",
+    "softirq_apart": "whether soft interrupts are missing in process clocks; the foreign share allows for it",
     "somaxconn": "longest accept queue",
     "cgroup_cpus": "CPUs' worth of a quota",
     "cgroup_memory_bytes": "memory limit of the control group",

@@ -19,7 +19,7 @@ from streamlanes.facts import CallStamps, CpuReading, Facts, MemoryPass, Provide
 from streamlanes.lanes.base import Lane
 from streamlanes.limits import cpu_sets
 from streamlanes.probe.cpu import process_cpu_ns
-from streamlanes.probe.host import read_host, spin_ms
+from streamlanes.probe.host import HostReading, read_host, spin_ms
 from streamlanes.probe.memory import read_memory
 from streamlanes.probe.smaps import read_mappings
 from streamlanes.probe.stacks import tree_stacks
@@ -100,11 +100,12 @@ class Up:
 class Bench:
     """What the cells of a run share: the launcher and what an interpreter that runs nothing weighs."""
 
-    def __init__(self, lane: Lane, somaxconn: int) -> None:
+    def __init__(self, lane: Lane, somaxconn: int, *, softirq_apart: bool = False) -> None:
         self.lane = lane
         self.launcher = Launcher()
         self.sets = cpu_sets()
         self._somaxconn = somaxconn
+        self._softirq_apart = softirq_apart
         self._bare_bytes: int | None = None
 
     def measure(self, cell: Cell) -> Facts:
@@ -158,13 +159,12 @@ class Bench:
             startup_s=up.startup_s,
             over_ns=over_ns,
             host=(host, after),
-            ours_ns=ours + readings[-1].cell_total_ns - readings[0].cell_total_ns
-            + readings[-1].provider_ns - readings[0].provider_ns,
+            ours_ns=ours + spent_ns(readings) + self._softirq_ns(host, after),
             spin_ms=(spin_before, spin_ms()),
             provider_stats=stats,
             interpreter=word["facts"] if word else {},
             gc=word["gc"] if word else {},
-        ), word is not None  # fmt: skip
+        ), word is not None
 
     def _memory(self, cell: Cell, full: Schedule) -> MemoryPass | str:
         """The memory pass, or why it gave nothing. It is given as many calls as are in flight together
@@ -281,6 +281,12 @@ class Bench:
                 child.end()
         return self._bare_bytes
 
+    def _softirq_ns(self, before: HostReading, after: HostReading) -> int:
+        """Soft interrupts that the kernel counted for the host alone: on loopback they are our own."""
+        if not self._softirq_apart or before.cpu_softirq_ns is None or after.cpu_softirq_ns is None:
+            return 0
+        return after.cpu_softirq_ns - before.cpu_softirq_ns
+
     def _ours_ns(self) -> int:
         """CPU of this process and the launcher: known, and no one else's."""
         return time.process_time_ns() + process_cpu_ns(self.launcher.pid)
@@ -288,6 +294,12 @@ class Bench:
     def close(self) -> None:
         """Leave no process behind."""
         self.launcher.close()
+
+
+def spent_ns(readings: Sequence[CpuReading]) -> int:
+    """CPU of cell and provider from the first reading to the last."""
+    first, last = readings[0], readings[-1]
+    return last.cell_total_ns - first.cell_total_ns + last.provider_ns - first.provider_ns
 
 
 class _Cpu:
