@@ -60,6 +60,7 @@ def record(  # noqa: PLR0913  a builder has one argument for each thing a test m
             calls=calls,
             repetition=repetition,
             axes=chosen,
+            asked=dict(axes or {}),
         ),
         machine=dict(MACHINE if machine is None else machine),
         status=Status(status, reason, reached),

@@ -1,9 +1,10 @@
 """What is decided around a measurement: forbidden cells, warm-ups."""
 
+import msgspec
 import pytest
 
 from streamlanes import conduct, limits
-from streamlanes.cells import Axes, Cell
+from streamlanes.cells import Axes, Cell, check
 from streamlanes.lanes.io import LANE
 from streamlanes.process import CellEnded
 from streamlanes.record import Status, StatusName
@@ -68,3 +69,20 @@ def test_a_limit_forbids_a_cell_before_it_starts(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(CellEnded) as ended:
         conduct.forbid(CELL)
     assert str(ended.value.status.reason).startswith("nofile")
+
+
+def test_calls_that_come_and_go_are_held_to_the_schedules_peak(monkeypatch: pytest.MonkeyPatch):
+    """A chat of 2,000 calls has some 450 in flight; compressed into no time it has all of them."""
+    monkeypatch.setattr(limits, "read_limits", lambda: limits.Limits(nofile_soft=1024, nofile_hard=1024))
+    chat = Cell(lane="io", backend="threads", client="streams", workload="chat", calls=2000)
+    conduct.forbid(chat)
+    with pytest.raises(CellEnded) as ended:
+        conduct.forbid(msgspec.structs.replace(chat, axes=Axes(time_scale=1e6)))
+    assert str(ended.value.status.reason).startswith("nofile: 2064")
+
+
+def test_a_warm_up_is_no_replay():
+    cell = Cell(
+        lane="io", backend="asyncio", client="streams", workload="chat", calls=9, axes=Axes(time_scale=3)
+    )
+    check(conduct.warming(cell))

@@ -139,6 +139,20 @@ def test_settings_are_numbers_words_and_distributions():
             parse_setting(bad)
 
 
+def test_a_path_is_no_number_and_no_distribution():
+    assert parse_setting("trace=2023,~/t.csv,1e5") == ("trace", ["2023", "~/t.csv", "1e5"])
+    assert parse_axes({"trace": "2023"}).trace == "2023"
+
+
+def test_a_trace_brings_its_workload(tmp_path: Path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"timestamp": 0, "input_length": 1, "output_length": 2}\n')
+    wishes = Wishes(calls=[1], settings={"trace": [str(path)]})
+    assert {cell.workload for cell in wishes.applied(small()).expand()} == {"trace"}
+    with pytest.raises(UserError, match="workload trace"):
+        Wishes(calls=[1], workload="steady", settings={"trace": [str(path)]}).applied(small()).expand()
+
+
 def test_an_axis_that_means_nothing_to_a_backend_is_dropped_not_refused():
     wishes = Wishes(backends=["asyncio", "thread-pool"], settings={"width": [5], "stack_kib": [256]})
     cells = {cell.backend: cell for cell in wishes.applied(small()).expand()}

@@ -27,6 +27,7 @@ from streamlanes.profile import Profile
 from streamlanes.progress import Bar, Json, Plain, duration, show_json
 from streamlanes.record import Record, Status, StatusName
 from streamlanes.recording import failed, record
+from streamlanes.workload import build
 
 RESULTS = Path("results")
 FALLBACK_SOMAXCONN = 128
@@ -60,7 +61,8 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
     ids = [cell.id for cell in plan.cells]
     info = _info(profile, plan.cells, here)
     seconds = {cell.id: estimate.seconds(cell) for cell in plan.cells}
-    raised = limits.raise_open_files(max(_need(cell).descriptors for cell in plan.cells))
+    # Raised for all calls at once: where calls come and go, late ones pile up beyond the schedule's peak.
+    raised = limits.raise_open_files(max(_need(cell, cell.calls).descriptors for cell in plan.cells))
     journal, continued = open_run(RESULTS, out, info, set(ids))
     try:
         link_latest(RESULTS, journal.folder)
@@ -113,7 +115,8 @@ class Measure:
 
 def warming(cell: Cell) -> Cell:
     """A small cell of the same backend and client, to be thrown away: files read, caches warm."""
-    axes = msgspec.structs.replace(cell.axes, ttft_ms=50, gap_ms=10, tokens=10, rate_per_s=None)
+    own = dict.fromkeys(("arrival", "ramp_s", "rate_per_s", "time_scale", "trace"))  # of its workload
+    axes = msgspec.structs.replace(cell.axes, ttft_ms=50, gap_ms=10, tokens=10, **own)
     small = {"workload": "lesson", "calls": min(cell.calls, WARMING_CALLS), "budget_s": None, "memory": False}
     return msgspec.structs.replace(cell, axes=axes, **small)
 
@@ -146,18 +149,19 @@ def forbid(cell: Cell) -> None:
     if needs and importlib.util.find_spec(needs) is None:
         reason = f"{needs} is not installed; install it with: pip install {needs}"
         raise CellEnded(Status(StatusName.UNSUPPORTED, reason))
-    short = preflight.shortfalls(limits.read_limits(), _need(cell))
+    in_flight = cell.in_flight(build(cell.load(), cell.calls))
+    short = preflight.shortfalls(limits.read_limits(), _need(cell, in_flight))
     if short:
         raise CellEnded(Status(StatusName.UNSUPPORTED, preflight.reason(short[0])))
 
 
-def _need(cell: Cell) -> preflight.Need:
+def _need(cell: Cell, in_flight: int) -> preflight.Need:
     processes = limits.cpu_sets().provider_processes
     somaxconn = limits.read_limits().somaxconn or FALLBACK_SOMAXCONN
     return preflight.need(
         backend=BACKENDS[cell.backend],
         client=CLIENTS[cell.client],
-        in_flight=min(cell.calls, cell.width or cell.calls),
+        in_flight=in_flight,
         workers=cell.workers,
         width=cell.width,
         provider_processes=processes,
@@ -166,8 +170,9 @@ def _need(cell: Cell) -> preflight.Need:
 
 
 def _info(profile: Profile, cells: Sequence[Cell], here: Mapping[str, Any]) -> dict[str, Any]:
+    # As asked: a trace by its content and not by its path.
     resolved = {
-        "cells": [msgspec.to_builtins(cell) for cell in cells],
+        "cells": [msgspec.to_builtins(cell) | {"axes": msgspec.to_builtins(cell.asked)} for cell in cells],
         "seed": profile.run.seed,
         "warmup": profile.run.warmup,
     }

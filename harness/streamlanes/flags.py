@@ -76,7 +76,7 @@ def _capped(facts: Facts, calls: Calls) -> Flag | None:
 
 
 def _bounded(facts: Facts) -> Flag | None:
-    if facts.width is None or facts.width >= facts.calls:
+    if facts.width is None or facts.width >= facts.full_schedule.peak_in_flight:
         return None
     return Flag(FlagName.BOUNDED, {"width": facts.width, "waves": -(-facts.calls // facts.width)})
 

@@ -62,7 +62,8 @@ FLAGS = {
     FlagName.CAPPED: "a limit nobody asked for: every admitted call ended, the peak in flight stayed below "
     f"the target, and it was held for {percent(flags.FLAT_SHARE)} of the time or longer, from the first "
     "request to the last end",
-    FlagName.BOUNDED: "the pool's width is below the calls; a note, not a doubt",
+    FlagName.BOUNDED: "the pool's width is below the calls that would be in flight without it; a note, "
+    "not a doubt",
     FlagName.NOISY_HOST: f"CPU of other programs plus steal is above {percent(flags.FOREIGN_SHARE)} of all "
     "CPU time, or the calibration loop before and after the pass differs by more than "
     f"{percent(flags.SPIN_DRIFT)}",
@@ -98,12 +99,26 @@ OUTCOMES = {
 
 AXES = {
     "seed": ("", "of the workload; the same seed gives the same calls everywhere"),
-    "arrival": ("", "how calls arrive: `ramp` (evenly), `burst` (all at once), `poisson`"),
+    "arrival": (
+        "",
+        "how calls arrive: `ramp` (evenly), `burst` (all at once), `poisson`; of one workload each: `chat`, "
+        "`code`, `peak`, `trace`",
+    ),
     "ramp_s": ("s", "from the first to the last arrival; 0 for a burst"),
     "ttft_ms": ("ms", "from a call's start to its first token, before its phase is added"),
     "gap_ms": ("ms", "between a call's tokens; also the span of the phase"),
     "tokens": ("", "tokens per call"),
-    "rate_per_s": ("tokens/s", "the rate of all calls together while all stream"),
+    "rate_per_s": (
+        "tokens/s",
+        "the rate of all calls together while all stream; where calls come and go, all tokens over the time "
+        "in which calls arrive",
+    ),
+    "time_scale": (
+        "",
+        "how many times faster than in reality calls arrive; their own times are not scaled. Null for a "
+        "workload without a reality",
+    ),
+    "trace": ("", "the trace that was replayed: its file's name and a digest of its content"),
     "width": ("calls", "the bound of a pool: `thread-pool`, `process-pool`, `asyncio+to_thread`"),
     "workers": ("processes", "processes that share the calls: `processes+...`"),
     "start_method": ("", "how worker processes start: `fork`, `forkserver`, `spawn`"),

@@ -219,6 +219,17 @@ class Calls:
         end = np.where(self.stamps.end > 0, self.stamps.end, self.timed.over_ns)
         return peak_in_flight(self.stamps.sent[sent], end[sent])
 
+    @cached_property
+    def mean_in_flight(self) -> float | Missing:
+        """Calls in flight, averaged over the time from the first intended start to the last end: each
+        from request sent to its end, or until the pass was over."""
+        sent = self.stamps.sent > 0
+        if not sent.any():
+            return Missing("no request was sent")
+        end = np.where(self.stamps.end > 0, self.stamps.end, self.timed.over_ns)[sent]
+        span_ns = end.max() - self.start_ns.min()
+        return float((end - self.stamps.sent[sent]).sum() / span_ns)
+
     def share_of_wall_at(self, level: int) -> float:
         """The share of the time from first request to last end in which `level` calls were in flight."""
         sent = self.stamps.sent > 0
@@ -266,8 +277,7 @@ def distribution(values: Floats | Missing) -> dict[str, float | Missing]:
 
 def in_flight_target(facts: Facts) -> int:
     """The peak that the schedule asks for, or the pool's width where that is smaller."""
-    schedule = facts.timed.schedule
-    asked = peak_in_flight(schedule.start_ns, schedule.start_ns + schedule.life_ns)
+    asked = facts.timed.schedule.peak_in_flight
     return asked if facts.width is None else min(asked, facts.width)
 
 

@@ -167,8 +167,9 @@ class Bench:
         ), word is not None
 
     def _memory(self, cell: Cell, full: Schedule) -> MemoryPass | str:
-        """The memory pass, or why it gave nothing. A pool is given as many calls as it can hold."""
-        schedule = full.head(min(cell.calls, cell.width or cell.calls))
+        """The memory pass, or why it gave nothing. It is given as many calls as are in flight together
+        in the timed one: since it holds them all, more would be another load."""
+        schedule = full.head(cell.in_flight(full))
         first = schedule.first[:-1]
         last_first_ns = int((schedule.start_ns + schedule.offset_ns[first]).max())
         wait_s = 3 * last_first_ns / 1e9 + 10.0

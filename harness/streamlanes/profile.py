@@ -20,6 +20,8 @@ CUSTOM = "custom"
 DEFAULT_CALLS = 500
 DEFAULT_WORKLOAD = "steady"
 """What a matrix from the command line has where it names none."""
+_PATHS = frozenset({"trace"})
+"""Axes whose values are paths: kept as they were typed, even if they look like numbers."""
 
 OneOrMore = int | list[int]
 
@@ -138,7 +140,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
             CellsTable(
                 backends=self.backends or _distinct(name for one in profile.cells for name in one.backends),
                 client=client,
-                workload=self.workload or DEFAULT_WORKLOAD,
+                workload=self.workload or ("trace" if "trace" in self.settings else DEFAULT_WORKLOAD),
                 calls=self.calls or [DEFAULT_CALLS],
                 repeats=self.repeats or 1,
                 set={axis: values[0] for axis, values in self.settings.items() if len(values) == 1},
@@ -202,7 +204,7 @@ def parse_setting(text: str) -> tuple[str, list[Any]]:
         raise UserError(f"--set {text!r}: write it as axis=value")
     if axis not in Axes.__struct_fields__:
         raise unknown("axis", axis, Axes.__struct_fields__)
-    return axis, [_value(each) for each in values.split(",")]
+    return axis, [each if axis in _PATHS else _value(each) for each in values.split(",")]
 
 
 def _value(text: str) -> Any:

@@ -103,7 +103,7 @@ def info(cell: Cell, interpreter: Mapping[str, Any]) -> CellInfo:
         calls=cell.calls,
         repetition=cell.repetition,
         axes=axes,
-        asked=msgspec.to_builtins(cell.axes.set_values()),
+        asked=msgspec.to_builtins(cell.asked),
     )
 
 

@@ -16,8 +16,8 @@ from streamlanes.clients import CLIENTS
 from streamlanes.lanes import LANES, lane
 from streamlanes.lanes.base import Lane, Metric
 from streamlanes.record import NOTES, SCHEMA, json_schema
-from streamlanes.words import plain
-from streamlanes.workload import WORKLOADS, build, resolve
+from streamlanes.words import number, plain
+from streamlanes.workload import WORKLOADS, build, real, resolve
 
 _SIZES = (500, 2000, 10_000)
 _NOTES = ", ".join(f"`{name}`" for name in sorted(NOTES))
@@ -117,8 +117,9 @@ def record_page() -> str:
         _section(
             "Workloads",
             ("workload", "calls", "arrival", "TTFT", "gap", "tokens a call", "total rate", "ideal wall"),
-            (_load(name, calls) for name in WORKLOADS for calls in _SIZES),
-            "The sizes of the built-in profile, where nothing else is set.",
+            (row for name in WORKLOADS for row in _loads(name)),
+            "The sizes of the built-in profile, where nothing else is set; of tokens the median. Formulae "
+            "and sources are in [workloads.md](workloads.md).",
         ),
         *(text for one in _lanes() for text in _figures(one)),
         _section("`provider`", ("figure", "unit", "meaning"), _with_units(meanings.PROVIDER)),
@@ -135,7 +136,8 @@ def record_page() -> str:
 
 _ABOUT_AXES = (
     "Every axis stands in every record, `null` where it means nothing to the cell or where the process "
-    "could not report it. TTFT, gap and tokens are a number, or `{median, sigma}` of a lognormal."
+    "could not report it. TTFT, gap and tokens are a number, or `{median, sigma}` of a lognormal; tokens "
+    "that come from a trace are `{of, median, p99}`."
 )
 
 
@@ -199,10 +201,19 @@ def _backend(name: str) -> tuple[str, ...]:
     return f"`{name}`", info.waits.value, ", ".join(notes)
 
 
+def _loads(name: str) -> Iterable[tuple[str, ...]]:
+    if name == "trace":  # nothing without its file
+        as_set = [f"{plain(load.median)} ms" for load in (real.TTFT_MS, real.GAP_MS)]
+        return [("`trace`", "the first `-n`", "as recorded", *as_set, *["as recorded"] * 3)]
+    return [_load(name, calls) for calls in _SIZES]
+
+
 def _load(name: str, calls: int) -> tuple[str, ...]:
     load = resolve(name, calls, {})
     made = build(load, calls)
-    arrival = f"{load.arrival.value}, {plain(load.ramp_s)} s" if load.ramp_s else load.arrival.value
+    arrival = f"{load.arrival.value}, {plain(round(load.ramp_s, 1))} s" if load.ramp_s else load.arrival.value
+    if load.time_scale is not None:
+        arrival += f", {number(load.time_scale)}x real time"
     return (
         f"`{name}`",
         plain(calls),

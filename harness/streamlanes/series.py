@@ -158,19 +158,22 @@ def _family(record: Record) -> tuple[str, str, int, str]:
 def _varied(records: Sequence[Record]) -> dict[tuple[str, str, int, str], list[str]]:
     """The axes that differ within one repetition of one family: settings compared side by side.
 
-    Across repetitions nothing is compared, so a seed of its own for each makes no line of its own.
+    Only those that one cell at the least was asked for: the others follow from them. Across repetitions
+    nothing is compared, so a seed of its own for each makes no line of its own.
     """
+    asked: dict[tuple[str, str, int, str], set[str]] = defaultdict(set)
     seen: dict[tuple[str, str, int, str], dict[tuple[int, str], set[str]]] = defaultdict(
         lambda: defaultdict(set)
     )
     for record in records:
+        asked[_family(record)] |= record.cell.asked.keys()
         for axis, value in record.cell.axes.items():
             if value is not None:  # a cell that never ran does not know what its interpreter would set
                 seen[_family(record)][record.cell.repetition, axis].add(_text(value))
     return defaultdict(
         list,
         {
-            family: sorted({axis for (_, axis), values in axes.items() if len(values) > 1})
+            family: sorted({axis for (_, axis), values in axes.items() if len(values) > 1} & asked[family])
             for family, axes in seen.items()
         },
     )

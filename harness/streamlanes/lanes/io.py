@@ -241,6 +241,13 @@ _COUNTS = (
         LOWER,
     ),
     _count("peak_in_flight", "most calls at once, from request sent to end", lambda c: c.peak_in_flight),
+    Metric(
+        path="counts.mean_in_flight",
+        unit="",
+        better=NEITHER,
+        help="calls in flight, averaged over the wall: from request sent to end",
+        of=lambda c: c.mean_in_flight,
+    ),
     _count(
         "in_flight_target", "the peak that schedule and width ask for", lambda c: in_flight_target(c.facts)
     ),

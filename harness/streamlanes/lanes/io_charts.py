@@ -4,6 +4,9 @@ from streamlanes.lanes.base import Chart, Kind, Panel
 
 _GROWING = ("asyncio", "uvloop", "threads", "processes+asyncio", "processes+uvloop", "processes+threads")
 
+# For calls that come and go: they are never all in flight.
+_ARRIVING = ("counts.mean_in_flight", "mean calls in flight")
+
 _LATE = Panel(y=("latency.stream_ms.p99",), axis="stream lateness p99, ms")
 _OVERRUN = Panel(y=("time.overrun_s",), axis="overrun, s")
 _CPU = Panel(y=("time.cpu_us_per_token",), axis="client CPU per token, us", log=False)
@@ -66,6 +69,7 @@ CHARTS = (
         kind=Kind.GROWTH,
         x="cell.calls",
         x_axis="calls in flight",
+        arriving=_ARRIVING,
         panels=(Panel(y=("latency.stream_ms.p99",), axis="stream lateness p99, ms"),),
         backends=_GROWING,
         note="Lateness without start lag. Bounded pools are in a chart of their own.",
@@ -76,6 +80,7 @@ CHARTS = (
         kind=Kind.GROWTH,
         x="cell.calls",
         x_axis="calls in flight",
+        arriving=_ARRIVING,
         panels=(
             Panel(y=("time.overrun_s",), axis="overrun, s"),
             Panel(y=("latency.start_lag_ms.p99",), axis="start lag p99, ms"),
@@ -88,6 +93,7 @@ CHARTS = (
         kind=Kind.GROWTH,
         x="cell.calls",
         x_axis="calls in flight",
+        arriving=_ARRIVING,
         panels=(
             Panel(y=("time.cpu_us_per_token",), axis="client CPU per token, us", log=False),
             Panel(y=("time.provider_cpu_us_per_token",), axis="provider CPU per token, us", log=False),
