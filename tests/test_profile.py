@@ -79,6 +79,7 @@ def test_no_wish_leaves_the_profile_alone():
         (b"[run]\nseed = 'x'\n", ["int"]),
         (b"[run]\nrepeats = 0\n", ["repeats"]),
         (b"name = '..'\n", ["'..'"]),
+        (b"name = " + b"[" * 5000, ["nested too deeply"]),
         (b"name = 'a/b'\n", ["a/b"]),
     ],
 )
@@ -125,8 +126,11 @@ def test_an_unknown_profile_offers_the_nearest_and_a_missing_file_is_named(tmp_p
         load("quik")
     with pytest.raises(UserError, match=r"none\.toml"):
         load(str(tmp_path / "none.toml"))
-    with pytest.raises(UserError, match="cannot read"):
+    with pytest.raises(UserError, match="no regular file"):
         load(f"{tmp_path}/")
+    (tmp_path / "big.toml").write_bytes(b"#" * (1 << 21))
+    with pytest.raises(UserError, match="larger than 1 MiB"):
+        load(str(tmp_path / "big.toml"))
 
 
 def test_settings_are_numbers_words_and_distributions():

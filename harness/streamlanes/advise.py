@@ -104,8 +104,9 @@ def _left_out(left_out: Sequence[Point], mine: Sequence[Point]) -> list[str]:
 
 
 def _breaks(mine: Sequence[Point]) -> list[str]:
-    """What failed at the smallest size; bounded pools are left out, their limit is arithmetic."""
-    free = [point for point in mine if not point.bounded]
+    """What failed at the smallest size. A bounded pool counts only where it crashed or could not start:
+    that it does not finish in its budget is arithmetic."""
+    free = [point for point in mine if _competes(point)]
     least = _least_broken(mine)
     if not free:
         return []
@@ -117,7 +118,12 @@ def _breaks(mine: Sequence[Point]) -> list[str]:
 
 
 def _least_broken(mine: Sequence[Point]) -> int | None:
-    return min((point.calls for point in mine if not point.bounded and _broke(point)), default=None)
+    return min((point.calls for point in mine if _competes(point) and _broke(point)), default=None)
+
+
+def _competes(point: Point) -> bool:
+    failed = (StatusName.CRASHED, StatusName.UNSUPPORTED)
+    return not point.bounded or any(record.status.name in failed for record in point.records)
 
 
 def _broke(point: Point) -> str:

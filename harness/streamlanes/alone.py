@@ -1,6 +1,7 @@
 """The simulated provider alone: `streamlanes provider`, for anyone's client."""
 
 import asyncio
+import os
 import signal
 
 import numpy as np
@@ -25,10 +26,12 @@ def serve_alone(host: str, port: int, workload: str, calls: int, axes: Axes) -> 
     columns = (("start", schedule.start_ns), ("first", schedule.first), ("offset", schedule.offset_ns))
     for name, values in columns:
         np.asarray(table[name])[:] = values
+    if not host or not host.isprintable():
+        raise UserError(f"host is {host!r}; name an address to listen on, such as 127.0.0.1")
     try:
         sockets = listen(host, [port])
     except OSError as error:
-        why = error.strerror or error
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error
         raise UserError(f"cannot listen on {host} port {port}: {why}; name another with --port") from None
 
     async def until_told() -> None:

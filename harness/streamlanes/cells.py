@@ -174,7 +174,7 @@ def check(cell: Cell) -> None:
             raise unknown(kind, name, known)
     axes = cell.axes
     if cell.budget_s is not None and not 0 < cell.budget_s <= 86_400:
-        raise UserError(f"budget_s is {cell.budget_s:g}; it must be above 0, a day at most")
+        raise UserError(f"budget_s is {cell.budget_s:,}; it must be above 0, a day at most")
     for axis, least, most in (
         ("time_scale", 1e-3, 1e6),
         ("width", 1, 100_000),
@@ -184,7 +184,7 @@ def check(cell: Cell) -> None:
     ):
         value = getattr(axes, axis)
         if value is not None and not least <= value <= most:
-            raise UserError(f"{axis} is {value:g}; it must be from {least:g} to {most:g}")
+            raise UserError(f"{axis} is {value:,}; it must be from {least:,} to {most:,}")
     if axes.stack_kib is not None and axes.stack_kib % 4:
         raise UserError(f"stack_kib is {axes.stack_kib}; it must be a multiple of 4, a page")
     if axes.start_method is not None and axes.start_method not in multiprocessing.get_all_start_methods():

@@ -17,7 +17,12 @@ from streamlanes.errors import UserError
 
 LAST_WORDS_BYTES = 4096
 _CHANGES_WHAT_IS_MEASURED = (
+    "LD_PRELOAD",
     "PYTHONASYNCIODEBUG",
+    "PYTHONINSPECT",
+    "PYTHONOPTIMIZE",
+    "PYTHONPERFSUPPORT",
+    "PYTHON_CPU_COUNT",
     "PYTHONDEVMODE",
     "PYTHONMALLOC",
     "PYTHONTRACEMALLOC",
@@ -75,6 +80,15 @@ class Child:
             raise Gone(f"the process said what it should not: {line[:80]!r}") from None
         return message
 
+    def ended(self) -> bool:
+        """Whether the process is over."""
+        return self._launcher.wait(self.pid, 0.0) is not None
+
+    def halt(self) -> None:
+        """Kill the whole group now, and wait for it."""
+        self._launcher.kill(self.pid)
+        self._launcher.wait(self.pid, 10.0)
+
     def ending(self) -> str:
         """One line on how the child ended: signal or exit code, and its last line on standard error."""
         code = self._launcher.wait(self.pid, 5.0)
@@ -96,8 +110,7 @@ class Child:
             os.close(self._to)
             self._to = -1
         if not grace_s or self._launcher.wait(self.pid, grace_s) is None:
-            self._launcher.kill(self.pid)
-            self._launcher.wait(self.pid, 10.0)
+            self.halt()
         self._close()
 
     def _close(self) -> None:
@@ -141,7 +154,9 @@ class Launcher:
                 if "error" in answer:
                     raise UserError(f"{argv[0]} does not start: {answer['error']}")
         except ConnectionError:
-            raise UserError("the launcher process is gone; start the command again", 4) from None
+            raise UserError(
+                "the launcher process is gone; what was measured is kept, start the same command again", 4
+            ) from None
 
     def kill(self, pid: int) -> None:
         """Kill the child's whole group, at once."""

@@ -1,8 +1,10 @@
 """The command line: parse, call, print. Heavy imports stand inside the commands."""
 
+import io
+import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -158,24 +160,50 @@ def provider(
 
 def main() -> None:
     """Entry point: every mistake ends in one line and the documented exit code."""
+    sys.stdout = sys.stdout or _nowhere()  # None where the caller closed it
+    sys.stderr = sys.stderr or _nowhere()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name must not cost the report
+    sys.exit(_exit_code())
+
+
+def _exit_code() -> int:  # noqa: PLR0911  # a return for each way a command can end
     try:
         code = app(standalone_mode=False, prog_name="streamlanes")
-        sys.exit(code if isinstance(code, int) else 0)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
     except UserError as error:
         _complain(str(error))
-        sys.exit(error.exit_code)
+        return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output left; saying so would fail too
-        sys.exit(PIPE_CLOSED)
+        return INTERRUPTED
     except Terminated:
-        sys.exit(TERMINATED)
+        return TERMINATED
+    except BrokenPipeError:
+        return _pipe_closed()
+    except SystemExit as end:  # typer's word for a pipe that its reader closed
+        return _pipe_closed() if end.code == 1 else int(end.code or 0)
+    except OSError as error:  # a path or a disk that nothing nearer to it has caught
+        _complain(f"{error.filename or 'output'}: {error.strerror or error}; name another or make room")
+        return BAD_INPUT
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
-        _complain(error.format_message())  # typer's own: a wrong option or value
-        sys.exit(BAD_INPUT)
+        if text := error.format_message():  # typer's own: a wrong option or value
+            _complain(text)
+        return BAD_INPUT
+
+
+def _pipe_closed() -> int:
+    """The reader of our output left; python would say so once more at its end."""
+    sys.stdout = _nowhere()
+    return PIPE_CLOSED
+
+
+def _nowhere() -> TextIO:
+    """Where words go that nobody hears; open to the very end."""
+    return open(os.devnull, "w", encoding="utf-8")
 
 
 def _complain(text: str) -> None:

@@ -239,7 +239,13 @@ def finish(folder: Path, records: Sequence[Record], lane_name: str, talk: IO[str
     """Table, answer, charts and the file to open. Returns the exit code."""
     from streamlanes import advise, report
 
-    page = report.build(folder, advise.answer)
+    try:
+        page = report.build(folder, advise.answer)
+    except (KeyboardInterrupt, Terminated):
+        print(
+            f"interrupted: all cells are kept; draw them with: streamlanes report {folder}", file=sys.stderr
+        )
+        raise
     for line in ("", *summary(records, lane_name), f"OPEN    {page}"):
         print(line, file=talk)
     measured = any(each.status.name in (StatusName.OK, StatusName.OVER_BUDGET) for each in records)

@@ -144,8 +144,12 @@ class Bench:
                 readings.append(cpu.read())
             over_ns = now_ns()
             after, ours = read_host(), self._ours_ns() - ours
+            if up.providers and (ending := up.providers.ended()):
+                raise CellEnded(Status(StatusName.CRASHED, ending))
             if word is not None:
                 _expect(word, "drained")
+            else:
+                up.child.halt()  # a call that ends while its stamps are copied would have half of them
             calls, sent = up.tables.stamps()
             stats = up.providers.stats() if up.providers and word else ()
             if word is not None:

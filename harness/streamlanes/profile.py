@@ -74,8 +74,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
                         axes = {**self.workload, **table.set, **combination}
                         cell = self._cell(table, backend, calls, axes, repetition)
                         found.setdefault(cell.id, cell)
-            if len(found) > MAX_CELLS:
-                raise UserError(f"more than {MAX_CELLS:,} cells; name fewer")
+                        if len(found) > MAX_CELLS:
+                            raise UserError(f"more than {MAX_CELLS:,} cells; name fewer")
         if not found:
             raise UserError(f"profile {self.name or 'given'} names no cell; add a [[cells]] table")
         return list(found.values())
@@ -155,9 +155,13 @@ def load(name: str) -> Profile:
     if "/" in name or name.endswith(".toml"):
         path = Path(name)
         try:
-            if path.stat().st_size > MAX_BYTES:
+            if not path.is_file():
+                path.stat()  # says what is wrong with a path that leads nowhere
+                raise UserError(f"profile {path} is no regular file; name one")
+            with path.open("rb") as file:
+                text = file.read(MAX_BYTES + 1)
+            if len(text) > MAX_BYTES:
                 raise UserError(f"profile {path} is larger than 1 MiB; it is no profile")
-            text = path.read_bytes()
         except OSError as error:
             raise UserError(f"cannot read profile {path}: {error.strerror or error}") from None
         return parse(text, str(path), path.stem)
@@ -171,9 +175,11 @@ def load(name: str) -> Profile:
 def parse(text: bytes, source: str, name: str) -> Profile:
     """A profile from its text; `source` names it in errors."""
     try:
-        found = msgspec.toml.decode(text, type=Profile)
+        found = msgspec.toml.decode(text.removeprefix(b"\xef\xbb\xbf"), type=Profile)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UserError(f"profile {source}: {_hint(str(error))}") from None
+    except RecursionError:
+        raise UserError(f"profile {source}: nested too deeply; a profile has three levels") from None
     for repeats in (found.run.repeats, *(table.repeats for table in found.cells)):
         if repeats is not None and not 1 <= repeats <= 1000:
             raise UserError(f"profile {source}: repeats is {repeats}; it must be from 1 to 1000")

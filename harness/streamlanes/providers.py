@@ -37,6 +37,13 @@ class Providers:
                 self._last_ns[child.pid] = process_cpu_ns(child.pid)
         return sum(self._last_ns.values())
 
+    def ended(self) -> str | None:
+        """How a provider process ended that should still serve; None while all live."""
+        for child in self._children:
+            if child.ended():
+                return f"the provider's process ended in mid-run: {child.ending()}"
+        return None
+
     def stats(self) -> tuple[Mapping[str, Any], ...]:
         """What each process says of itself; empty when one does not answer."""
         try:

@@ -101,10 +101,11 @@ def points(records: Iterable[Record]) -> list[Point]:
     return sorted(found, key=lambda p: (p.client, p.workload, p.calls, line_order(p.line)))
 
 
-def select(records: Iterable[Record], varied: str | None) -> list[Record]:
+def select(records: Iterable[Record], varied: str | None, *, single: bool = False) -> list[Record]:
     """The records a chart is about: those that sweep the axis `varied`, or without one those of the
     main comparison, in which every backend runs as it comes.
 
+    single: also of a family that has one value of the axis only.
     What all cells of a family were asked for (a seed, a token count) is the run's frame and no sweep.
     """
     families: dict[tuple[str, str, int, str], list[Record]] = defaultdict(list)
@@ -116,7 +117,7 @@ def select(records: Iterable[Record], varied: str | None) -> list[Record]:
         if varied is None:
             default = [record for record in family if not swept & set(record.cell.asked)]
             found += default or family
-        elif len({_text(record.cell.axes.get(varied)) for record in family}) > 1:
+        elif single or len({_text(record.cell.axes.get(varied)) for record in family}) > 1:
             found += [record for record in family if not (swept - {varied}) & set(record.cell.asked)]
     return found
 

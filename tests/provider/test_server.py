@@ -162,6 +162,8 @@ def test_the_hold_stops_after_the_first_token(holding: Serving):
         (post("x", "/v1/chat/completions", b"{"), 400),
         (post("x", "/v1/chat/completions", b"[]"), 400),
         (post("x", "/v1/chat/completions", b'{"messages": 7}'), 400),
+        (post("x", "/v1/chat/completions", b'{"messages": []}'), 400),
+        (post("x", "/v1/chat/completions", b"[" * 100_000), 400),
         (post("x", "/v1/chat/completions", b"\xff\xfe"), 400),
         (post("x", "/v1/chat/completions", b" " * (MAX_BODY_BYTES + 1)), 413),
     ],
@@ -180,11 +182,73 @@ def test_a_head_without_end_is_cut_off(serving: Serving):
     assert serving.stats()["requests"] == 0
 
 
-def test_a_second_stream_on_a_busy_connection_is_refused(holding: Serving):
+@pytest.mark.parametrize("second", ["chat", "stats", "nowhere"])
+def test_no_answer_stands_in_the_middle_of_a_stream(holding: Serving, second: str):
     request = post("x", "/v1/chat/completions", request_body("[call 0] hi"))
+    more = {
+        "chat": request,
+        "stats": b"GET /sim/stats HTTP/1.1\r\nHost: x\r\n\r\n",
+        "nowhere": b"GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n",
+    }[second]
     with holding.connect() as connection:
-        connection.sendall(request + request)
-        assert answer(connection)[0] == 400
+        connection.sendall(request + more)
+        received = b""
+        while data := connection.recv(65536):
+            received += data
+    assert received.count(b"HTTP/1.1") <= 1
+    assert b"400" not in received
+    assert holding.stats()["in_flight"] == 0
+
+
+def test_connection_close_is_honoured(serving: Serving):
+    head, _, body = post("x", "/v1/chat/completions", request_body("[call 0] hi")).partition(b"\r\n\r\n")
+    for request in (
+        head + b"\r\nConnection: close\r\n\r\n" + body,
+        head.replace(b"HTTP/1.1", b"HTTP/1.0") + b"\r\n\r\n" + body,
+        b"GET /sim/stats HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    ):
+        with serving.connect() as connection:
+            connection.sendall(request)
+            received = b""
+            while data := connection.recv(65536):
+                received += data
+        assert received.startswith(b"HTTP/1.1 200")
+
+
+def test_a_caller_that_waits_for_100_continue_gets_it(serving: Serving):
+    head, _, body = post("x", "/v1/chat/completions", request_body("[call 0] hi")).partition(b"\r\n\r\n")
+    with serving.connect() as connection:
+        connection.sendall(head + b"\r\nExpect: 100-continue\r\n\r\n")
+        assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(body)
+        assert answer(connection)[0] == 200
+
+
+def test_a_head_request_has_no_body(serving: Serving):
+    with serving.connect() as connection:
+        connection.sendall(b"HEAD /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        received = b""
+        while data := connection.recv(65536):
+            received += data
+    assert received.endswith(b"\r\n\r\n")
+
+
+@pytest.mark.parametrize("kind", ["chunked", "trailers"])
+def test_an_upload_without_end_is_cut_off(serving: Serving, kind: str):
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    piece = b"10000\r\n" + b"x" * 65536 + b"\r\n"
+    if kind == "trailers":
+        head, piece = head + b"0\r\n", (b"T: " + b"x" * 1000 + b"\r\n") * 60
+    with serving.connect() as connection, pytest.raises((ConnectionResetError, BrokenPipeError)):
+        connection.sendall(head + piece * 300)
+    assert serving.stats()["requests"] == 0
+
+
+def test_a_prompt_in_parts_names_its_call_too(serving: Serving):
+    parts = [{"type": "text", "text": "[call 3] hi"}, {"type": "image_url"}]
+    body = json.dumps({"messages": [{"role": "user", "content": parts}]}).encode()
+    serving.ask(post("x", "/v1/chat/completions", body))
+    assert serving.stamps["seen"][3] > 0
 
 
 def test_a_taken_port_is_an_error():

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from commands import records, run
+from streamlanes.backends import default_width
 
 SMALL = ["--set", "ttft_ms=20", "--set", "gap_ms=10", "--set", "tokens=4"]
 INFINITY = resource.RLIM_INFINITY
@@ -98,7 +99,7 @@ def test_d5_a_pool_states_its_width_and_its_waves(tmp_path: Path):
 def test_d5_the_library_default_width_is_resolved(tmp_path: Path):
     done = run(*"run -b asyncio+to_thread -c timer -n 4 -w lesson --json".split(), *SMALL, cwd=tmp_path)
     (made,) = records(done)
-    assert made["cell"]["axes"]["width"] == min(32, made["machine"]["cpus_usable"] + 4)
+    assert made["cell"]["axes"]["width"] == default_width("asyncio+to_thread")
 
 
 def test_e1_threads_that_the_system_refuses_end_the_ramp_and_the_next_cell_runs(tmp_path: Path):

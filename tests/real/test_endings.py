@@ -1,14 +1,17 @@
 """However a run ends, nothing is left running and nothing measured is lost."""
 
 import json
+import os
 import random
 import signal
+import subprocess
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
-from commands import end, left_behind, records, run, started
+from commands import ARGV, end, left_behind, records, run, started
 
 TINY = ["--set", "ttft_ms=20", "--set", "gap_ms=20", "--set", "tokens=5"]
 COMMAND = ["run", "-b", "asyncio,threads,process-pool,processes+uvloop", "-n", "20", "-w", "lesson", *TINY]
@@ -74,29 +77,54 @@ def test_two_runs_at_once_on_one_folder(tmp_path: Path):
     assert len(ids(out)) == 4
 
 
-def test_a_measured_process_that_dies_is_a_crashed_cell_and_the_run_goes_on(tmp_path: Path):
-    import psutil
+def processes_of(cwd: Path, module: str) -> list[psutil.Process]:
+    """The command's children that run this module."""
+    found = []
+    for each in psutil.process_iter():
+        try:
+            if each.cwd() == str(cwd) and module in each.cmdline():
+                found.append(each)
+        except psutil.Error:
+            continue
+    return found
 
+
+@pytest.mark.parametrize(
+    ("module", "word"), [("streamlanes.cell", "SIGKILL"), ("streamlanes.provider", "the provider's process")]
+)
+def test_a_process_that_dies_is_a_crashed_cell_and_the_run_goes_on(tmp_path: Path, module: str, word: str):
     command = ["run", "-b", "asyncio,threads", "-n", "20", "-w", "lesson", "--set", "ttft_ms=1500", "--json"]
     process = started(*command, cwd=tmp_path)
-
-    def measured() -> list[psutil.Process]:
-        found = []
-        for each in psutil.process_iter():
-            try:
-                if each.cwd() == str(tmp_path) and "streamlanes.cell" in each.cmdline():
-                    found.append(each)
-            except psutil.Error:
-                continue
-        return found
-
-    wait_for(measured)
-    wait_for(lambda: any(each.num_fds() > 20 for each in measured()))
-    for each in measured():
+    wait_for(lambda: any(each.num_fds() > 20 for each in processes_of(tmp_path, "streamlanes.cell")))
+    for each in processes_of(tmp_path, module):
         each.kill()
     out, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     statuses = [json.loads(line)["status"] for line in out.splitlines()]
     assert sorted(status["name"] for status in statuses) == ["crashed", "ok"]
-    assert "SIGKILL" in next(status["reason"] for status in statuses if status["name"] == "crashed")
+    assert word in next(status["reason"] for status in statuses if status["name"] == "crashed")
     assert left_behind(tmp_path) == []
+
+
+def test_output_that_goes_nowhere_costs_no_record(tmp_path: Path):
+    quick = ["run", "-b", "asyncio", "-c", "timer", "-n", "5", "-w", "lesson", "--set", "tokens=2", "--out"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*ARGV, *quick, "full"], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1, done.stderr
+    closed = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *ARGV, *quick, "closed"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert (closed.returncode, closed.stderr) == (0, "")
+    assert len(ids(tmp_path / "closed")) == 1
+    reader, writer = os.pipe()
+    os.close(reader)
+    gone = subprocess.run([*ARGV, "--help"], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (gone.returncode, gone.stderr) == (141, "")

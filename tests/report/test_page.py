@@ -92,7 +92,7 @@ def test_charts_are_relative_with_words_for_those_who_cannot_see_them() -> None:
 
 
 def test_a_chart_that_was_not_drawn_says_why() -> None:
-    assert "Not drawn: no bounded pool." in page(
+    assert "Not drawn: P (no bounded pool)." in page(
         [], (ChartFile(name="p", title="P", empty_reason="no bounded pool"),)
     )
 

@@ -36,7 +36,7 @@ class ProcessPool:
         self._jobs = jobs
         self._width = options.width
         self._context = multiprocessing.get_context(options.start_method)
-        self._together = self._context.Barrier(self._width + 1)
+        self._together = self._context.Barrier(self._width)
         self._executor = ProcessPoolExecutor(
             max_workers=self._width,
             mp_context=self._context,
@@ -48,7 +48,6 @@ class ProcessPool:
         """Have every worker started, its tables open, idle."""
         try:
             waiting = [self._executor.submit(_meet) for _ in range(self._width)]
-            self._together.wait()
             for meeting in waiting:
                 meeting.result()
         except (OSError, BrokenProcessPool) as error:

@@ -70,7 +70,10 @@ class Processes:
     def run(self) -> None:
         """Let the workers run and wait for all of them."""
         for pipe in self._pipes:
-            pipe.send("go")
+            try:
+                pipe.send("go")
+            except OSError:
+                raise RuntimeError("a worker process died") from None
         self._facts = self._gather("drained")
 
     def _gather(self, expected: str) -> dict[str, object]:

@@ -53,6 +53,13 @@ def _each(total: int | None, held: int) -> float | None:
     return None if total is None else total / held
 
 
+def _gained(value: float | None) -> float | Missing | None:
+    """What the host gained. It gives memory back at its own times; less than nothing is no cost of ours."""
+    if value is not None and value < 0:
+        return Missing("the host gave back more than the cell took")
+    return value
+
+
 def _kernel(memory: MemoryPass) -> int | None:
     """Slab, kernel stacks, page tables and socket buffers that the host gained from ready to plateau."""
     before, after = memory.host_ready, memory.host_plateau
@@ -151,7 +158,7 @@ METRICS = (
         "kernel_stack_bytes",
         "B",
         "kernel stacks that the host gained from ready to plateau",
-        lambda m: _minus(m.host_plateau.kernel_stack_bytes, m.host_ready.kernel_stack_bytes),
+        lambda m: _gained(_minus(m.host_plateau.kernel_stack_bytes, m.host_ready.kernel_stack_bytes)),
         quality=Quality.HOST_WIDE,
     ),
     _metric(
@@ -159,7 +166,7 @@ METRICS = (
         "B",
         "slab, kernel stacks, page tables and socket buffers that the host gained, over the calls in "
         "flight; both ends of a connection are in it",
-        lambda m: _each(_kernel(m), m.held),
+        lambda m: _gained(_each(_kernel(m), m.held)),
         quality=Quality.HOST_WIDE,
     ),
     _metric(

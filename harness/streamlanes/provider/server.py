@@ -13,9 +13,11 @@ import httptools
 from streamlanes.provider.streams import Stream, Streams
 
 MAX_BODY_BYTES = 1 << 20
-MAX_HEAD_BYTES = 64 * 1024
+MAX_MESSAGE_BYTES = MAX_BODY_BYTES + 64 * 1024
+MAX_UNREAD_BYTES = 1 << 20
+"""Answers that a caller has not read; more and the connection ends."""
 
-_CALL = re.compile(r"\[call (\d{1,9})\]")
+_CALL = re.compile(r"\[call ([0-9]{1,9})\]")
 
 
 def call_index(body: bytes) -> int | None:
@@ -24,11 +26,19 @@ def call_index(body: bytes) -> int | None:
     request = json.loads(body)
     if not isinstance(request, dict) or not isinstance(request.get("messages"), list):
         raise ValueError("a chat request is an object with a list of messages")
+    if not request["messages"]:
+        raise ValueError("a chat request has one message at the least")
     for message in request["messages"]:
-        content = message.get("content") if isinstance(message, dict) else None
-        if isinstance(content, str) and (found := _CALL.match(content)):
+        if isinstance(message, dict) and (found := _CALL.match(_text(message.get("content")))):
             return int(found[1])
     return None
+
+
+def _text(content: object) -> str:
+    """A message's text: a string, or a list of parts of which some are text."""
+    if isinstance(content, list):
+        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
 
 
 class Connection(asyncio.Protocol):
@@ -41,14 +51,14 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._accepted_ns = 0
         self._stream: Stream | None = None
+        self._keep = True  # whether the caller wants the connection for more
         self._begin_request()
 
     def _begin_request(self) -> None:
         self._url = b""
         self._body: list[bytes] = []
         self._body_bytes = 0
-        self._head_bytes = 0
-        self._in_head = True
+        self._message_bytes = 0  # head, body and trailers, framing included
 
     # asyncio's side
 
@@ -59,11 +69,13 @@ class Connection(asyncio.Protocol):
         self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        if self._in_head:
-            self._head_bytes += len(data)
-            if self._head_bytes > MAX_HEAD_BYTES + MAX_BODY_BYTES:
-                self._answer(431, {"error": {"message": "request head too large"}}, close=True)
-                return
+        self._message_bytes += len(data)
+        if self._message_bytes > MAX_MESSAGE_BYTES:
+            self._answer(413, {"error": {"message": "request too large"}}, close=True)
+            return
+        if self._transport is not None and self._transport.get_write_buffer_size() > MAX_UNREAD_BYTES:
+            self._transport.abort()  # it asks and asks, and reads nothing
+            return
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -95,8 +107,9 @@ class Connection(asyncio.Protocol):
     def on_url(self, url: bytes) -> None:
         self._url += url
 
-    def on_headers_complete(self) -> None:
-        self._in_head = False
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if name.lower() == b"expect" and value.lower() == b"100-continue" and self._transport is not None:
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, body: bytes) -> None:
         self._body_bytes += len(body)
@@ -108,6 +121,13 @@ class Connection(asyncio.Protocol):
         method = self._parser.get_method()
         self._begin_request()
         path = url.partition(b"?")[0]
+        if self._stream is not None and not self._stream.over:
+            # A second request on this connection has to wait in HTTP/1.1; an answer now would stand in
+            # the middle of the stream. Nobody pipelines LLM calls: the connection ends.
+            self._leave()
+            self.drop()
+            return
+        self._keep = self._parser.should_keep_alive()
         if size > MAX_BODY_BYTES:
             self._answer(413, {"error": {"message": "body larger than 1 MiB"}}, close=True)
         elif method == b"POST" and path == b"/v1/chat/completions":
@@ -120,9 +140,6 @@ class Connection(asyncio.Protocol):
             self._answer(404, {"error": {"message": "not found"}})
 
     def _chat(self, body: bytes) -> None:
-        if self._stream is not None and not self._stream.over:
-            self._answer(400, {"error": {"message": "a stream is still being sent"}}, close=True)
-            return
         try:
             call = call_index(body)
         except (ValueError, RecursionError) as error:
@@ -131,11 +148,12 @@ class Connection(asyncio.Protocol):
             )
             return
         if self._transport is not None and not self._transport.is_closing():
-            self._stream = self._streams.begin(call, self._accepted_ns, self._transport)
+            self._stream = self._streams.begin(call, self._accepted_ns, self._transport, self._keep)
 
     def _answer(self, status: int, content: dict[str, object], *, close: bool = False) -> None:
         if self._transport is None or self._transport.is_closing():
             return
+        close = close or not self._keep
         body = json.dumps(content).encode()
         reason = {200: "OK", 400: "Bad Request", 404: "Not Found", 413: "Content Too Large"}.get(
             status, "Error"
@@ -143,7 +161,8 @@ class Connection(asyncio.Protocol):
         head = (
             f"HTTP/1.1 {status} {reason}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
         )
-        self._transport.write(head.encode() + (b"Connection: close\r\n\r\n" if close else b"\r\n") + body)
+        end = b"Connection: close\r\n\r\n" if close else b"\r\n"
+        self._transport.write(head.encode() + end + (b"" if self._parser.get_method() == b"HEAD" else body))
         if close:
             self._transport.close()
 

@@ -19,13 +19,15 @@ class Stream:
     """One call being answered. Tokens are due at `base_ns` (when the request was seen) plus the
     call's offsets: a provider never catches up for a caller that came late."""
 
-    __slots__ = ("base_ns", "call", "call_id", "fd", "k", "over", "row", "stop", "transport")
+    __slots__ = ("base_ns", "call", "call_id", "fd", "k", "keep", "over", "row", "stop", "transport")
 
-    def __init__(self, call: int, row: int, stop: int, base_ns: int, transport: asyncio.Transport) -> None:
+    def __init__(
+        self, call: int, rows: tuple[int, int], base_ns: int, transport: asyncio.Transport, keep: bool
+    ) -> None:
         self.call = call
         self.call_id = frames.call_id(call)
-        self.row = row  # where the next token stands in the schedule
-        self.stop = stop
+        self.row, self.stop = rows  # where the next token stands in the schedule, and the end
+        self.keep = keep  # whether the connection stays open behind the stream
         self.k = 0
         self.base_ns = base_ns
         self.transport = transport
@@ -66,7 +68,9 @@ class Streams:
         self._tick_ns = tick_ns
         self._wheel = Wheel(loop, tick_ns, self._fire)
 
-    def begin(self, call: int | None, accepted_ns: int, transport: asyncio.Transport) -> Stream:
+    def begin(
+        self, call: int | None, accepted_ns: int, transport: asyncio.Transport, keep: bool = True
+    ) -> Stream:
         """Start answering. Without an index the next free one is taken; one beyond the schedule
         wraps around (someone's own client may make any number of calls)."""
         if call is None:
@@ -79,7 +83,7 @@ class Streams:
         base_ns = now_ns()
         self._accepted[row] = accepted_ns
         self._seen[row] = base_ns
-        stream = Stream(call, self._first[row], self._first[row + 1], base_ns, transport)
+        stream = Stream(call, (self._first[row], self._first[row + 1]), base_ns, transport, keep)
         counts = self.counts
         counts.requests += 1
         counts.in_flight += 1
@@ -123,6 +127,8 @@ class Streams:
         self._write(stream, data)
         stream.over = True
         self.counts.in_flight -= 1
+        if not stream.keep:
+            stream.transport.close()
 
     def _write(self, stream: Stream, data: bytes) -> None:
         """Straight to the socket, so that the send time is true: a transport's write may wait for the

@@ -38,7 +38,7 @@ def draw(run: Run, lane: Lane, folder: Path) -> list[ChartFile]:
     clients = sorted({record.cell.client for record in own})
     made = []
     for chart in lane.charts:
-        taking_part = points(select(own, chart.varied))
+        taking_part = points(select(own, chart.varied, single=chart.kind is Kind.POOLS))
         for client in clients:
             mine = [
                 point

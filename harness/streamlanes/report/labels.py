@@ -179,7 +179,8 @@ def _named_at(axes: Axes, line: Named, x: float, y: float) -> None:
         [from_y, to_y],
         transform=axes.transAxes,
         color=line.look.colour,
-        linewidth=0.7,
+        linewidth=0.8,
+        linestyle=(0, (1, 3)),  # dotted: it leads to a name and is no measurement
         clip_on=False,
     )
     axes.add_artist(leader)

@@ -93,6 +93,7 @@ def write_page(run: Run, parts: Sequence[Part], folder: Path) -> Path:
 def render(run: Run, parts: Sequence[Part]) -> str:
     """The page as text."""
     name = f"Streamlanes: {run.folder.name}"
+    charts = [chart for part in parts for chart in part.charts]
     answers = "\n".join(line for part in parts for line in part.answer)
     machine = run.records[0].machine if run.records else {}
     scalars = {key: value for key, value in run.info.items() if isinstance(value, (str, int, float))}
@@ -105,7 +106,8 @@ def render(run: Run, parts: Sequence[Part]) -> str:
         '<h2 id="answer">Answer</h2>',
         f"<pre>{escape(answers)}</pre>",
         '<h2 id="charts">Charts</h2>',
-        *(_chart(chart) for part in parts for chart in part.charts),
+        *(_chart(chart, chart.svg, chart.png) for chart in charts if chart.svg and chart.png),
+        _not_drawn([chart for chart in charts if not chart.svg]),
         '<h2 id="results">Results</h2>',
         *(_table(table) for part in parts for table in tables(run.records, part.lane)),
         '<h2 id="records">Every record</h2>',
@@ -124,11 +126,16 @@ def render(run: Run, parts: Sequence[Part]) -> str:
     return "\n".join(pieces)
 
 
-def _chart(chart: ChartFile) -> str:
-    if chart.svg is None or chart.png is None:
-        reason = escape(chart.empty_reason or "no figure")
-        return f'<h3>{escape(chart.title)}</h3>\n<p class="soft">Not drawn: {reason}.</p>'
-    svg, png = escape(chart.svg.name), escape(chart.png.name)
+def _not_drawn(charts: Sequence[ChartFile]) -> str:
+    """The charts this run has nothing for, in one paragraph."""
+    if not charts:
+        return ""
+    said = "; ".join(f"{escape(c.title)} ({escape(c.empty_reason or 'no figure')})" for c in charts)
+    return f'<p class="soft">Not drawn: {said}.</p>'
+
+
+def _chart(chart: ChartFile, svg_file: Path, png_file: Path) -> str:
+    svg, png = escape(svg_file.name), escape(png_file.name)
     words = escape(" ".join([chart.title, *chart.notes, *chart.caption]))
     return (
         f'<figure><a href="{svg}"><img src="{svg}" alt="{words}"></a>'

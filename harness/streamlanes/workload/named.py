@@ -105,7 +105,7 @@ def resolve(name: str, calls: int, set_to: SetTo) -> Workload:
         ("seed", load.seed, 0),
     ):
         if not least <= value <= 1e9:
-            raise UserError(f"{axis} is {value:g}; it must be from {least:g} to 1e9")
+            raise UserError(f"{axis} is {value:,}; it must be from {least:,} to 1,000,000,000")
     if calls * load.tokens.mean > MAX_TOKENS:
         raise UserError(
             f"{calls:,} calls of {load.tokens.mean:,.0f} tokens are more than {MAX_TOKENS:,} tokens; "
