@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from streamlanes.errors import UserError
 
+PACKAGE = __name__.partition(".")[0]
 LAST_WORDS_BYTES = 4096
 
 
@@ -103,13 +104,15 @@ class Launcher:
 
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair()
+        root = tempfile.mkdtemp(prefix=f"{PACKAGE}-")
+        os.symlink(os.path.dirname(os.path.abspath(__file__)), os.path.join(root, PACKAGE))
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "streamlanes.launcher", str(theirs.fileno())],
+                [sys.executable, "-P", "-m", "streamlanes.launcher", str(theirs.fileno()), root],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # a Ctrl-C is this process' to handle
-                env=environment(),
+                env=environment(root),
             )
         self.pid = self._process.pid
         self._text = b""
@@ -176,8 +179,11 @@ class Launcher:
             self._process.wait()
 
 
-def environment() -> dict[str, str]:
-    """The environment of every child: this one's, with this very package importable from anywhere."""
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+def environment(root: str) -> dict[str, str]:
+    """The environment of every child: this one's, and what lies in `root` is importable.
+
+    root: a folder with this very package and nothing else. The folder it is installed in would bring
+    all its neighbours, built for this interpreter, before those of another one under test.
+    """
     path = os.environ.get("PYTHONPATH")
     return {**os.environ, "PYTHONPATH": root + (os.pathsep + path if path else "")}

@@ -6,17 +6,20 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import IO, Any
 
 import msgspec
 
-from streamlanes import __version__, estimate, limits, preflight, runner
+from streamlanes import __version__, estimate, interpreters, limits, preflight, runner
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.clients import CLIENTS
 from streamlanes.errors import Terminated
+from streamlanes.interpreters import Interpreter
 from streamlanes.journal import RUN_SCHEMA, Journal, link_latest, open_run, run_hash
 from streamlanes.lanes import lane as lane_named
 from streamlanes.lanes.base import Lane
@@ -30,6 +33,28 @@ from streamlanes.recording import failed, record
 
 RESULTS = Path("results")
 FALLBACK_SOMAXCONN = 128
+
+
+@dataclass(frozen=True)
+class Here:
+    """What the cells of a run share: lane, this machine, and by name the interpreters they ask for."""
+
+    lane: Lane
+    machine: Mapping[str, Any]
+    pythons: Mapping[str, Interpreter] = field(default_factory=dict)
+
+    def bench(self) -> Bench:
+        """A bench for them; the caller closes it."""
+        paths = {name: found.path for name, found in self.pythons.items()}
+        return Bench(self.lane, limits.read_limits().somaxconn or FALLBACK_SOMAXCONN, paths)
+
+    def measure(self, bench: Bench, cell: Cell) -> Record:
+        """The cell's record, however it ends."""
+        try:
+            forbid(cell, self.pythons)
+            return record(cell, self.lane, self.machine, bench.measure(cell))
+        except CellEnded as ended:
+            return failed(cell, self.lane, self.machine, ended.status)
 
 
 @contextlib.contextmanager
@@ -52,21 +77,24 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
     talk: where a person's lines go; with `json` records are all that standard output gets.
     Raises UserError; on Ctrl-C or SIGTERM every process is gone and every record kept.
     """
-    lane = lane_named(profile.run.lane)
-    plan = FixedPlan(profile.expand(), profile.run.seed)
-    here = machine()
+    pythons = interpreters.find(profile.pythons())
+    names = {given: found.name for given, found in pythons.items()}
+    plan = FixedPlan(profile.expand(names), profile.run.seed)
+    here = Here(lane_named(profile.run.lane), machine(), {found.name: found for found in pythons.values()})
     ids = [cell.id for cell in plan.cells]
     info = _info(profile, plan.cells, here)
     seconds = {cell.id: estimate.seconds(cell) for cell in plan.cells}
-    raised = limits.raise_open_files(max(_need(cell).descriptors for cell in plan.cells))
+    raised = limits.raise_open_files(max(need(cell).descriptors for cell in plan.cells))
     journal, continued = open_run(RESULTS, out, info, set(ids))
     try:
         link_latest(RESULTS, journal.folder)
         done = {record.cell.id for record in journal.records}
-        _say_plan(profile, seconds, done, here, raised, talk)
+        _say_plan(profile, seconds, done, here.machine, raised, talk)
+        if pythons:
+            print(f"pythons   {interpreters.legend(pythons)}", file=talk)
         if continued:
             print(f"continuing {journal.folder}: {len(done)} of {len(ids)} cells are measured", file=talk)
-        _measure(plan, journal, lane, here, seconds, json, talk)
+        _measure(plan, journal, here, seconds, json, talk)
         return journal.folder, list(journal.records)
     except (KeyboardInterrupt, Terminated):
         print(
@@ -82,13 +110,12 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
 def _measure(
     plan: FixedPlan,
     journal: Journal,
-    lane: Lane,
-    here: Mapping[str, Any],
+    here: Here,
     seconds: Mapping[str, float],
     json: bool,
     talk: IO[str],
 ) -> None:
-    bench = Bench(lane, limits.read_limits().somaxconn or FALLBACK_SOMAXCONN)
+    bench = here.bench()
     with contextlib.ExitStack() as stack:
         stack.callback(bench.close)
         shown: Plain | Bar | Json
@@ -101,29 +128,34 @@ def _measure(
             for already in journal.records:
                 show_json(already)
             shown = Json(shown)
-
-        def measure(cell: Cell) -> Record:
-            try:
-                forbid(cell)
-                return record(cell, lane, here, bench.measure(cell))
-            except CellEnded as ended:
-                return failed(cell, lane, here, ended.status)
-
-        runner.run(plan, journal, measure, shown)
+        runner.run(plan, journal, partial(here.measure, bench), shown)
 
 
-def forbid(cell: Cell) -> None:
-    """Raise CellEnded for a cell that this machine cannot run, before anything is started."""
-    needs = BACKENDS[cell.backend].needs
-    if needs and importlib.util.find_spec(needs) is None:
-        reason = f"{needs} is not installed; install it with: pip install {needs}"
+def forbid(cell: Cell, pythons: Mapping[str, Interpreter] = MappingProxyType({})) -> None:
+    """Raise CellEnded for a cell that this machine cannot run, before anything is started.
+
+    pythons: by name, the interpreters that cells name.
+    """
+    if cell.axes.python is None:
+        reason = missing_import(cell.backend)
+    else:
+        reason = pythons[cell.axes.python].forbids(BACKENDS[cell.backend])
+    if reason is None and (short := preflight.shortfalls(limits.read_limits(), need(cell))):
+        reason = preflight.reason(short[0])
+    if reason is not None:
         raise CellEnded(Status(StatusName.UNSUPPORTED, reason))
-    short = preflight.shortfalls(limits.read_limits(), _need(cell))
-    if short:
-        raise CellEnded(Status(StatusName.UNSUPPORTED, preflight.reason(short[0])))
 
 
-def _need(cell: Cell) -> preflight.Need:
+def missing_import(backend: str) -> str | None:
+    """Why this interpreter cannot run the backend, with what to do; None where it can."""
+    needs = BACKENDS[backend].needs
+    if not needs or importlib.util.find_spec(needs) is not None:
+        return None
+    return f"{needs} is not installed; install it with: pip install {needs}"
+
+
+def need(cell: Cell) -> preflight.Need:
+    """What the cell takes of each limited thing."""
     sets = cpu_sets()
     return preflight.need(
         backend=BACKENDS[cell.backend],
@@ -136,15 +168,17 @@ def _need(cell: Cell) -> preflight.Need:
     )
 
 
-def _info(profile: Profile, cells: Sequence[Cell], here: Mapping[str, Any]) -> dict[str, Any]:
+def _info(profile: Profile, cells: Sequence[Cell], here: Here) -> dict[str, Any]:
     resolved = {"cells": [msgspec.to_builtins(cell) for cell in cells], "seed": profile.run.seed}
+    if here.pythons:  # another build of the same version makes another run
+        resolved["pythons"] = {name: found.build for name, found in here.pythons.items()}
     return {
         "schema": RUN_SCHEMA,
-        "hash": run_hash(resolved, fingerprint(dict(here))),
+        "hash": run_hash(resolved, fingerprint(dict(here.machine))),
         "streamlanes": __version__,
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "profile": {"name": profile.name, **resolved},
-        "machine": dict(here),
+        "machine": dict(here.machine),
     }
 
 

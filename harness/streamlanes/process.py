@@ -116,14 +116,18 @@ class Up:
 
 
 class Bench:
-    """What the cells of a run share: the launcher and what an interpreter that runs nothing weighs."""
+    """What the cells of a run share: the launcher and what an interpreter that runs nothing weighs.
 
-    def __init__(self, lane: Lane, somaxconn: int) -> None:
+    pythons: paths of the interpreters that cells name; a cell that names none runs under this one.
+    """
+
+    def __init__(self, lane: Lane, somaxconn: int, pythons: Mapping[str, str] | None = None) -> None:
         self.lane = lane
+        self._pythons = pythons or {}
         self.launcher = Launcher()
         self.sets = cpu_sets()
         self._somaxconn = max(1, somaxconn)
-        self._bare_bytes: int | None = None
+        self._bare_bytes: dict[str, int | None] = {}
 
     def ports(self, calls: int) -> int:
         """Ports of each provider process: enough backlog for all calls at once."""
@@ -193,7 +197,7 @@ class Bench:
         first = schedule.first[:-1]
         last_first_ns = int((schedule.start_ns + schedule.offset_ns[first]).max())
         wait_s = 3 * last_first_ns / 1e9 + 10.0
-        bare_bytes = self.bare_bytes()
+        bare_bytes = self.bare_bytes(cell.axes.python)
         try:
             with self._up(cell, schedule, hold=True) as up:
                 host_ready, ready = read_host(), read_memory(up.pids)
@@ -251,7 +255,8 @@ class Bench:
                     )
                 )
             began = now_ns()
-            child = Child(self.launcher, [sys.executable, "-P", "-m", "streamlanes.cell"], self.sets.cell)
+            argv = [self._python(cell.axes.python), "-P", "-m", "streamlanes.cell"]
+            child = Child(self.launcher, argv, self.sets.cell)
             stack.callback(child.end, grace_s=0.5)
             child.say(self._spec(cell, schedule, tables, serving, hold))
             word = _hear(child, START_S)
@@ -282,17 +287,22 @@ class Bench:
             "samples": {"path": tables.calls.path, "columns": tables.calls.columns},
         }
 
-    def bare_bytes(self) -> int | None:
-        """PSS of an interpreter that runs nothing, measured once a run; None where it cannot be read."""
-        if self._bare_bytes is None:
+    def bare_bytes(self, python: str | None = None) -> int | None:
+        """PSS of this interpreter, by its name, when it runs nothing; measured once a run. None where
+        it cannot be read."""
+        path = self._python(python)
+        if path not in self._bare_bytes:
             program = "import sys; print('{}', flush=True); sys.stdin.read()"
-            child = Child(self.launcher, [sys.executable, "-P", "-c", program], self.sets.cell)
+            child = Child(self.launcher, [path, "-P", "-c", program], self.sets.cell)
             try:
-                if _hear(child, START_S) is not None:
-                    self._bare_bytes = read_memory((child.pid,)).pss_bytes
+                up = _hear(child, START_S) is not None
+                self._bare_bytes[path] = read_memory((child.pid,)).pss_bytes if up else None
             finally:
                 child.end()
-        return self._bare_bytes
+        return self._bare_bytes[path]
+
+    def _python(self, name: str | None) -> str:
+        return sys.executable if name is None else self._pythons[name]
 
     def _ours_ns(self) -> int:
         """CPU of this process and the launcher: known, and no one else's."""
