@@ -63,7 +63,8 @@ def test_a_cell_runs_under_every_other_interpreter_and_no_path_is_published(tmp_
         assert version in OTHERS.values()
         assert each["cell"]["axes"]["python"].split("-")[0] == version
         assert f"python=cpython-{version}" in each["cell"]["id"]
-        assert each["interpreter"]["modules"] == ["streamlanes"]
+        # It may load packages of its own at start; those of the parent it must not.
+        assert not {"numpy", "msgspec", "psutil", "typer"} & set(each["interpreter"]["modules"])
         assert each["memory"]["bare_bytes"] > 0, "compared with its own bare interpreter"
     (folder,) = (tmp_path / "results/runs").iterdir()
     for path in OTHERS:
