@@ -1,6 +1,7 @@
 """The command line: parse, call, print. Heavy imports stand inside the commands."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-BROKEN, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+BROKEN, BAD_INPUT, FORBIDDEN, INTERRUPTED, TERMINATED = 1, 2, 4, 130, 143
 
 
 def _listed(values: list[str] | None) -> list[str]:
@@ -120,6 +121,36 @@ def gate(
     for line in verdict.lines():
         print(line)
     raise typer.Exit(verdict.exit_code)
+
+
+@app.command()
+def doctor(
+    calls: Annotated[int, typer.Option("-n", "--calls", help="Calls at once.", min=1)] = 3000,
+    backend: Annotated[str, typer.Option("-b", "--backend", help="The backend.")] = "asyncio",
+    client: Annotated[str, typer.Option("-c", "--client", help="The client.")] = "streams",
+    quick: Annotated[bool, typer.Option("--quick", help="Only read limits, measure nothing.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Show what this machine allows and how exact it is: exit 0 if the calls fit, 4 if they cannot."""
+    from streamlanes import checkup, conduct, doctor_lines
+    from streamlanes.doctor import encode
+    from streamlanes.progress import duration
+
+    cell = checkup.asked(calls, backend, client)
+    with conduct.terminable():
+        report = checkup.examine(cell)
+        if not json:
+            print(*doctor_lines.limit_lines(report), "", sep="\n", flush=True)
+        if not quick:
+            about = duration(checkup.seconds(checkup.SIZE))
+            print(f"measuring timers and noise, about {about}", file=sys.stderr, flush=True)
+            report = replace(report, checkup=checkup.measure(checkup.SIZE))
+    if json:
+        print(encode(report).decode())
+    else:
+        found = doctor_lines.checkup_lines(report.checkup) if report.checkup else []
+        print(*found, *([""] if found else []), *doctor_lines.answer_lines(report), sep="\n")
+    raise typer.Exit(FORBIDDEN if report.forbidden else 0)
 
 
 @app.command()

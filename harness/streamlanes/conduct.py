@@ -19,6 +19,7 @@ from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.clients import CLIENTS
 from streamlanes.errors import Terminated
+from streamlanes.facts import Facts
 from streamlanes.interpreters import Interpreter
 from streamlanes.journal import RUN_SCHEMA, Journal, link_latest, open_run, run_hash
 from streamlanes.lanes import lane as lane_named
@@ -50,11 +51,16 @@ class Here:
 
     def measure(self, bench: Bench, cell: Cell) -> Record:
         """The cell's record, however it ends."""
+        return self.examine(bench, cell)[0]
+
+    def examine(self, bench: Bench, cell: Cell) -> tuple[Record, Facts | None]:
+        """The cell's record and the facts behind it; none where it came to no figures."""
         try:
             forbid(cell, self.pythons)
-            return record(cell, self.lane, self.machine, bench.measure(cell))
+            facts = bench.measure(cell)
         except CellEnded as ended:
-            return failed(cell, self.lane, self.machine, ended.status)
+            return failed(cell, self.lane, self.machine, ended.status), None
+        return record(cell, self.lane, self.machine, facts), facts
 
 
 @contextlib.contextmanager
@@ -140,7 +146,8 @@ def forbid(cell: Cell, pythons: Mapping[str, Interpreter] = MappingProxyType({})
         reason = missing_import(cell.backend)
     else:
         reason = pythons[cell.axes.python].forbids(BACKENDS[cell.backend])
-    if reason is None and (short := preflight.shortfalls(limits.read_limits(), need(cell))):
+    found = limits.read_limits()
+    if reason is None and (short := preflight.shortfalls(found, need(cell, found.somaxconn))):
         reason = preflight.reason(short[0])
     if reason is not None:
         raise CellEnded(Status(StatusName.UNSUPPORTED, reason))
@@ -154,9 +161,11 @@ def missing_import(backend: str) -> str | None:
     return f"{needs} is not installed; install it with: pip install {needs}"
 
 
-def need(cell: Cell) -> preflight.Need:
-    """What the cell takes of each limited thing."""
+def need(cell: Cell, somaxconn: int | None = None) -> preflight.Need:
+    """What the cell takes of each limited thing. somaxconn: a provider process opens as many ports as
+    keep all calls waiting at once; None counts one port."""
     sets = cpu_sets()
+    waiting = (somaxconn or cell.calls) * sets.provider_processes
     return preflight.need(
         backend=BACKENDS[cell.backend],
         client=CLIENTS[cell.client],
@@ -164,7 +173,7 @@ def need(cell: Cell) -> preflight.Need:
         workers=cell.workers,
         width=cell.width,
         provider_processes=sets.provider_processes,
-        provider_ports=sets.provider_processes,
+        provider_ports=-(-cell.calls // waiting) * sets.provider_processes,
     )
 
 
