@@ -25,7 +25,7 @@ PIP := $(BIN)/python -m pip install -qq --no-input --disable-pip-version-check
 UV_PIP := uv pip install -q --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup bench report test test-all pythons lint microbench lock clean
+.PHONY: help setup bench report publish docs test test-all pythons lint microbench lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,12 @@ bench: $(READY) ## measure (PROFILE=quick, BENCH_ARGS="-b asyncio,threads -n 500
 
 report: $(READY) ## draw a run's charts and tables again (RUN=folder, newest by default)
 	@$(BIN)/streamlanes report $(RUN)
+
+publish: $(READY) ## commit-ready copy of a run under results/published, README rendered from it (RUN=folder)
+	@$(BIN)/python -m streamlanes.publish $(RUN)
+
+docs: $(READY) ## write docs/record.md and docs/record.schema.json again from the code
+	@$(BIN)/python -m streamlanes.reference docs
 
 test: $(READY) ## run the tests (TEST_ARGS="-k lock")
 	@$(BIN)/python -m pytest -q tests $(TEST_ARGS)

@@ -114,11 +114,9 @@ def facts(plan: Schedule | None = None, **changes: object) -> Facts:
         "calls": plan.calls,
         "full_schedule": plan,
         "width": None,
-        "workers": 1,
         "drained": True,
         "budget_s": 30.0,
         "timed": timed(plan),
         "memory": memory(),
-        "client_has_provider": True,
     }
     return Facts(**{**made, **changes})

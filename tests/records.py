@@ -18,8 +18,8 @@ MACHINE: dict[str, Any] = {
 }
 
 _SHAPES: dict[str, dict[str, Any]] = {
-    "steady": {"ramp_s": 2.0, "ttft_ms": 200.0, "tokens": 40, "rate_per_s": 20000.0},
-    "lesson": {"ramp_s": 0.0, "ttft_ms": 100.0, "tokens": 10, "rate_per_s": 12500.0},
+    "steady": {"arrival": "ramp", "ramp_s": 2.0, "ttft_ms": 200.0, "tokens": 40, "rate_per_s": 20000.0},
+    "lesson": {"arrival": "burst", "ramp_s": 0.0, "ttft_ms": 100.0, "tokens": 10, "rate_per_s": 12500.0},
 }
 
 
@@ -60,6 +60,7 @@ def record(  # noqa: PLR0913  a builder has one argument for each thing a test m
             calls=calls,
             repetition=repetition,
             axes=chosen,
+            asked=dict(axes or {}),
         ),
         machine=dict(MACHINE if machine is None else machine),
         status=Status(status, reason, reached),

@@ -52,6 +52,9 @@ def call(
         ("doctor -n many", "integer"),
         ("doctor -n 99999999", "more than"),
         ("doctor --teleport", "teleport"),
+        ("provider --set tokens=1,2", "tokens"),
+        ("provider --set width=1", "width"),
+        ("run --set gap_ms=5 --set rate_per_s=100", "leave one out"),
         ("fly", "fly"),
     ],
 )

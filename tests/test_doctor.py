@@ -11,7 +11,7 @@ from facts_made import facts, host, timed
 from facts_made import schedule as made_schedule
 from records import LANE, MACHINE, record
 from streamlanes import checkup as finds
-from streamlanes import conduct
+from streamlanes import conduct, limits
 from streamlanes.backends import BACKENDS
 from streamlanes.clients import CLIENTS
 from streamlanes.doctor import Checkup, Cpus, Grain, Noise, Others, RampUp, Report, as_json, encode
@@ -315,6 +315,7 @@ def test_doubts_of_the_identical_cells_are_counted(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(finds, "Here", Fake)
     monkeypatch.setattr(finds, "IDLE_S", 0)
+    monkeypatch.setattr(conduct, "this_machine", dict)
     made = finds.measure(finds.Size(identical=3))
     assert made.doubts == {"noisy-host": 1}
     assert set(made.timers) == {"asyncio", "uvloop", "time.sleep"}
@@ -334,9 +335,9 @@ def test_an_unknown_name_is_one_line_with_the_nearest(backend: str, client: str,
 
 def test_a_provider_opens_as_many_ports_as_keep_all_calls_waiting():
     def ports(calls: int, somaxconn: int | None) -> int:
-        return conduct.need(finds.asked(calls, "asyncio", "streams"), somaxconn).kind.provider_ports
+        return conduct.need(finds.asked(calls, "asyncio", "streams"), calls, somaxconn).kind.provider_ports
 
-    processes = conduct.need(finds.asked(1, "asyncio", "streams")).kind.provider_processes
+    processes = limits.cpu_sets().provider_processes
     assert ports(4096 * processes, 4096) == processes
     assert ports(4096 * processes + 1, 4096) == 2 * processes
-    assert ports(100_000, None) == processes
+    assert ports(100_000, None) == ports(100_000, conduct.FALLBACK_SOMAXCONN) > processes

@@ -69,6 +69,20 @@ def test_a_flat_top_below_the_target_is_a_cap():
     assert FlagName.BOUNDED in raised(wide)
 
 
+def test_a_pool_that_never_has_to_wait_is_not_bounded():
+    plan = schedule(30, ramp_s=30.0, tokens=2.0)
+    assert plan.peak_in_flight < 5
+    assert FlagName.BOUNDED not in raised(facts(plan, timed=timed(plan), width=5))
+
+
+def test_calls_that_did_not_end_well_are_a_doubt_of_their_own():
+    pass_ = timed(schedule())
+    pass_.calls.outcome[:3] = [2, 4, 4]
+    made = facts(timed=pass_)
+    (flag,) = flags(made, Calls(made))
+    assert (flag.name, flag.evidence) == (FlagName.FAILED_CALLS, {"truncated": 1, "connect_error": 2})
+
+
 def test_a_slow_start_is_no_cap():
     plan = schedule(30, arrival="burst", ramp_s=0.0, tokens=40.0)
     pass_ = timed(plan)

@@ -7,8 +7,9 @@ import pytest
 
 from records import record
 from streamlanes.errors import UserError
-from streamlanes.gate import Thresholds, VerdictName, judge, parse
+from streamlanes.gate import VerdictName, judge
 from streamlanes.record import FlagName, StatusName
+from streamlanes.rules import Thresholds, parse
 
 SHIPPED = Path(__file__).parent.parent / "bench" / "thresholds.toml"
 
@@ -34,7 +35,7 @@ def _toml(value: Any) -> str:
 def test_a_whole_run_passes_the_shipped_thresholds() -> None:
     verdict = judge([record("asyncio"), record("uvloop", flags=[FlagName.CLIENT_LIMITED])], shipped())
     assert (verdict.name, verdict.judged, verdict.exit_code) == (VerdictName.PASS, 2, 0)
-    assert verdict.idle == ()
+    assert [rule for rule in verdict.idle if rule.startswith("counts.")] == []
 
 
 @pytest.mark.parametrize(
@@ -44,11 +45,12 @@ def test_a_whole_run_passes_the_shipped_thresholds() -> None:
         ("counts.extra_tokens", 2),
         ("counts.unaccounted_calls", 1),
         ("counts.started", 1999),
+        ("counts.ok", 1999),
         ("counts.peak_in_flight", 1990),
     ],
 )
 def test_each_shipped_rule_breaks_on_its_own(metric: str, value: int) -> None:
-    bad = record("threads", figures={metric: value})
+    bad = record("processes+uvloop", figures={metric: value})
     verdict = judge([record("asyncio"), bad], shipped())
     assert (verdict.name, verdict.exit_code) == (VerdictName.BROKEN, 1)
     [breach] = verdict.broken
@@ -60,8 +62,9 @@ def test_each_shipped_rule_breaks_on_its_own(metric: str, value: int) -> None:
 
 
 def test_shipped_rules_all_say_why() -> None:
-    assert len(shipped().exact) == 5
-    assert all(len(one.reason) > 20 for one in shipped().exact)
+    everything = [*shipped().exact, *shipped().bound, *shipped().ratio]
+    assert len(everything) == 10
+    assert all(len(one.reason) > 20 for one in everything)
 
 
 def test_a_figure_may_have_to_equal_another() -> None:
@@ -108,7 +111,7 @@ def test_a_crash_breaks_the_gate_without_a_rule() -> None:
 def test_no_record_is_inconclusive() -> None:
     verdict = judge([], shipped())
     assert (verdict.name, verdict.exit_code) == (VerdictName.INCONCLUSIVE, 3)
-    assert len(verdict.idle) == 5
+    assert len(verdict.idle) == 10
 
 
 @pytest.mark.parametrize(
@@ -183,3 +186,79 @@ def test_a_bad_file_is_refused_in_one_line(text: str, said: str) -> None:
         rules(text)
     assert "\n" not in str(raised.value)
     assert raised.value.exit_code == 2
+
+
+CPU = "time.cpu_us_per_token"
+
+
+def bound(**settings: Any) -> Thresholds:
+    given = {"metric": CPU, "reason": "why", "at_most": 20.0, **settings}
+    return rules("\n".join(["[[bound]]", *(f"{key} = {_toml(value)}" for key, value in given.items())]))
+
+
+def ratio(**settings: Any) -> Thresholds:
+    given = {
+        "metric": CPU,
+        "reason": "why",
+        "backend": "uvloop",
+        "against": "asyncio",
+        "at_most": 0.9,
+        **settings,
+    }
+    return rules("\n".join(["[[ratio]]", *(f"{key} = {_toml(value)}" for key, value in given.items())]))
+
+
+def three(backend: str, *values: float, flags: Any = ()) -> list[Any]:
+    return [record(backend, 2000, r, figures={CPU: v}, flags=flags) for r, v in enumerate(values, 1)]
+
+
+def test_a_bound_is_held_against_the_median_of_clean_repetitions() -> None:
+    assert judge(three("asyncio", 19, 99, 18), bound()).name is VerdictName.PASS
+    [breach] = judge(three("asyncio", 21, 22, 3), bound()).broken
+    assert str(breach) == f"io/asyncio/streams/steady/2000: {CPU} is 21, wanted <= 20; why"
+    assert judge(three("asyncio", 19, 19, 19), bound(at_least=19.5)).name is VerdictName.BROKEN
+
+
+def test_too_few_clean_repetitions_are_inconclusive_and_said() -> None:
+    verdict = judge(three("asyncio", 99, 99), bound())
+    assert (verdict.name, verdict.exit_code) == (VerdictName.INCONCLUSIVE, 3)
+    assert "2 of 3 clean repetitions" in verdict.open[0]
+    noisy = three("asyncio", 99, 99, 99, flags=[FlagName.NOISY_HOST])
+    assert judge(noisy, bound()).exit_code == 3
+    assert judge(noisy, bound(doubted=True)).exit_code == 1
+    assert judge(three("asyncio", 5), bound(repetitions=1)).exit_code == 0
+
+
+def test_what_is_broken_outweighs_what_is_open() -> None:
+    lost = record("threads", figures={"counts.lost_tokens": 1})
+    both = rules(
+        '[[exact]]\nmetric = "counts.lost_tokens"\nequals = 0\nreason = "why"\n'
+        f'[[bound]]\nmetric = "{CPU}"\nat_most = 1\nreason = "why"\nbackend = "asyncio"\n'
+    )
+    assert judge([lost, *three("asyncio", 5)], both).exit_code == 1
+
+
+def test_a_ratio_is_paired_by_repetition() -> None:
+    records = [*three("uvloop", 8, 16, 32), *three("asyncio", 10, 20, 40)]
+    assert judge(records, ratio()).name is VerdictName.PASS
+    [breach] = judge(records, ratio(at_most=0.75)).broken
+    assert "over that of asyncio is 0.800, wanted <= 0.75" in str(breach)
+    assert judge(records, ratio(at_least=0.85, at_most=2.0)).name is VerdictName.BROKEN
+
+
+def test_a_ratio_without_its_other_side_is_inconclusive() -> None:
+    assert "0 of 3 clean pairs" in judge(three("uvloop", 8, 8, 8), ratio()).open[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[[bound]]\nmetric = "a.b"\nreason = "r"', "at_most or at_least"),
+        ('[[bound]]\nmetric = "a.b"\nreason = "r"\nat_most = 1\nrepetitions = 0', "repetitions"),
+        ('[[ratio]]\nmetric = "a.b"\nreason = "r"\nat_most = 1', "against"),
+        ('[[bound]]\nmetric = "a.b"\nreason = "r"\nat_mst = 1', "at_most"),
+    ],
+)
+def test_a_bad_bound_is_refused_in_one_line(text: str, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        rules(text)

@@ -192,6 +192,26 @@ def test_in_flight_is_computed_from_stamps():
     assert calls.share_of_wall_at(21) == 0
 
 
+def test_the_mean_in_flight_is_what_was_in_flight_over_the_wall():
+    plan = schedule(2, ramp_s=0.0, arrival="burst")
+    pass_ = timed(plan)
+    pass_.calls.sent[:] = pass_.origin_ns
+    pass_.calls.end[:] = pass_.origin_ns + np.array([3, 4]) * 10**9
+    assert figure("counts.mean_in_flight", Calls(facts(plan, timed=pass_))) == pytest.approx(7 / 4)
+
+
+def test_a_call_without_an_end_is_in_flight_until_the_pass_was_over():
+    plan = schedule(2, ramp_s=0.0, arrival="burst")
+    pass_ = timed(plan)
+    pass_.calls.sent[:] = pass_.origin_ns
+    pass_.calls.end[:] = [pass_.origin_ns + 2 * 10**9, 0]
+    pass_ = dataclasses.replace(pass_, over_ns=pass_.origin_ns + 4 * 10**9)
+    calls = Calls(facts(plan, timed=pass_, drained=False))
+    assert figure("counts.mean_in_flight", calls) == pytest.approx(6 / 4)
+    pass_.calls.sent[:] = 0
+    assert isinstance(figure("counts.mean_in_flight", Calls(facts(plan, timed=pass_))), Missing)
+
+
 def test_memory_figures():
     calls = Calls(facts())
     assert figure("memory.fixed_bytes", calls) == 6_000

@@ -60,6 +60,7 @@ def test_wishes_replace_the_matrix_with_one_repetition():
         ("threads", "streams", "steady", 7, 1)
     ]
     assert cells[0].axes.seed == 9
+    assert wishes.applied(load("quick")).name == "custom", "it is not the quick profile any more"
     assert len(Wishes(repeats=2, backends=["threads"]).applied(load("quick")).expand()) == 2
 
 
@@ -77,6 +78,8 @@ def test_no_wish_leaves_the_profile_alone():
         (b"\xff\xfe", ["small.toml"]),
         (b"[run]\nseed = 'x'\n", ["int"]),
         (b"[run]\nrepeats = 0\n", ["repeats"]),
+        (b"name = '..'\n", ["'..'"]),
+        (b"name = 'a/b'\n", ["a/b"]),
     ],
 )
 def test_a_bad_profile_names_what_and_where(text: bytes, words: list[str]):
@@ -134,6 +137,20 @@ def test_settings_are_numbers_words_and_distributions():
     for bad in ("width", "width=", "wdth=3"):
         with pytest.raises(UserError, match="width"):
             parse_setting(bad)
+
+
+def test_a_path_is_no_number_and_no_distribution():
+    assert parse_setting("trace=2023,~/t.csv,1e5") == ("trace", ["2023", "~/t.csv", "1e5"])
+    assert parse_axes({"trace": "2023"}).trace == "2023"
+
+
+def test_a_trace_brings_its_workload(tmp_path: Path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"timestamp": 0, "input_length": 1, "output_length": 2}\n')
+    wishes = Wishes(calls=[1], settings={"trace": [str(path)]})
+    assert {cell.workload for cell in wishes.applied(small()).expand()} == {"trace"}
+    with pytest.raises(UserError, match="workload trace"):
+        Wishes(calls=[1], workload="steady", settings={"trace": [str(path)]}).applied(small()).expand()
 
 
 def test_an_axis_that_means_nothing_to_a_backend_is_dropped_not_refused():

@@ -52,6 +52,17 @@ def test_a_good_cell_is_ok():
     assert made.figure("latency.stream_ms.p99") == pytest.approx(0.75)
 
 
+def test_a_cell_with_failed_calls_is_not_clean_and_has_no_wall():
+    pass_ = timed(schedule())
+    pass_.calls.outcome[:8] = 2
+    made = record(CELL, LANE, {}, facts(timed=pass_))
+    assert not made.clean
+    for name in ("wall_s", "overrun_s", "efficiency"):
+        assert made.time[name] is None
+    assert "8 of 20 calls did not end ok" in made.missing["time.wall_s"]
+    assert made.latency["lateness_ms"]["count"] == 12 * 81
+
+
 def test_over_budget_says_how_far_it_came():
     pass_ = timed(schedule())
     pass_.calls.received[::2] = 0

@@ -194,6 +194,14 @@ def test_without_out_an_unfinished_run_of_the_same_hash_is_continued(tmp_path: P
     fresh.close()
 
 
+def test_the_same_command_twice_at_once_is_refused(tmp_path: Path):
+    ids = {cell.id for cell in cells()}
+    journal, _ = open_run(tmp_path, None, INFO, ids)
+    with pytest.raises(UserError, match="in use"):
+        open_run(tmp_path, None, INFO, ids)
+    journal.close()
+
+
 def test_out_takes_the_same_run_and_refuses_another(tmp_path: Path):
     opened(tmp_path).close()
     with pytest.raises(UserError, match="another run"):

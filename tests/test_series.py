@@ -1,9 +1,11 @@
 """Which records are repetitions of one point, and which are lines of their own."""
 
+import msgspec
+
 from records import record
 from streamlanes.lanes.base import Pool
 from streamlanes.record import FlagName, StatusName
-from streamlanes.series import Line, by_reason, points, setting
+from streamlanes.series import Line, by_reason, points, select, setting
 
 
 def test_repetitions_make_one_point_in_their_order() -> None:
@@ -101,3 +103,31 @@ def test_memory_of_a_cell_over_budget_stands_and_its_timings_do_not() -> None:
     (point,) = points([stopped])
     assert point.pooled("memory.per_call_bytes") == 9000.0
     assert point.pooled("latency.stream_ms.p99") is None
+
+
+def asked(backend: str, calls: int = 2000, **axes: object):  # type: ignore[no-untyped-def]
+    made = record(backend, calls, axes=axes)
+    return msgspec.structs.replace(made, cell=msgspec.structs.replace(made.cell, asked=axes))
+
+
+def test_the_main_comparison_leaves_sweeps_out() -> None:
+    plain, small = asked("threads"), asked("threads", stack_kib=256)
+    assert select([plain, small, asked("asyncio")], None) == [plain, asked("asyncio")]
+
+
+def test_what_the_whole_run_was_asked_for_is_no_sweep() -> None:
+    run = [asked("threads", seed=9), asked("asyncio", seed=9)]
+    assert select(run, None) == run
+
+
+def test_a_family_that_only_sweeps_stays_whole() -> None:
+    run = [asked("threads", stack_kib=256), asked("threads", stack_kib=1024)]
+    assert select(run, None) == run
+
+
+def test_an_axis_chart_has_the_families_that_sweep_it_and_no_other_sweep() -> None:
+    five, hundred = asked("threads", switch_ms=5), asked("threads", switch_ms=100)
+    stack = asked("threads", stack_kib=256, switch_ms=5)
+    run = [five, hundred, stack, asked("asyncio", switch_ms=5)]
+    assert select(run, "switch_ms") == [five, hundred]
+    assert select(run, "workers") == []

@@ -119,7 +119,7 @@ def test_noise_reaches_from_the_middle_over_half_the_range(values: list[float]) 
         (Ratio(1.01, 1.005, 1.02, 3), 0.02, True),
         (Ratio(0.99, None, None, 1), 0.02, True),
         (Ratio(0.97, None, None, 1), 0.02, False),
-        (Ratio(1.0, None, None, 1), None, False),
+        (Ratio(1.5, None, None, 1), None, True),
     ],
 )
 def test_same_needs_an_interval_with_1_or_a_difference_below_noise(

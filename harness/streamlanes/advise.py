@@ -75,7 +75,9 @@ def _against(contest: Contest, best: Point, other: Point) -> str:
     parts = []
     for one in found:
         fewer = "" if one.ratio.pairs == most else f" ({_pairs(one.ratio.pairs)})"
-        parts.append(f"{title(one.metric.path)} {'same' if one.alike else _times(one.ratio) + fewer}")
+        parts.append(
+            f"{title(one.metric.path)} {'same' if one.alike and one.known else _times(one.ratio) + fewer}"
+        )
     pairs = _pairs(most) + (", so no interval" if most == 1 else "")
     return f"{who} ({best.calls:,} calls, {pairs}): {', '.join(parts)}"
 

@@ -11,18 +11,15 @@ Instead of `ready` or `drained`: {"word": "refused", "reached": k, "reason": tex
 gave no more threads or processes, {"word": "failed", "reason": text} for anything else.
 """
 
-import gc
 import json
 import os
 import platform
-import resource
 import sys
-import threading
 import traceback
 from importlib import import_module
 from typing import Any
 
-from streamlanes.backends.base import Backend, Jobs, Options, Refused
+from streamlanes.backends.base import Backend, Jobs, Options, Refused, settings
 from streamlanes.clients.base import Setting
 from streamlanes.pauses import watched
 from streamlanes.samples import Table
@@ -34,37 +31,27 @@ def load(target: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def compose(spec: dict[str, Any]) -> Backend:
+def compose(spec: dict[str, Any], options: Options) -> Backend:
     """Put lane's job, client and backend together as the spec names them."""
     schedule = Table.open(spec["schedule"]["path"], spec["schedule"]["columns"])
     samples = Table.open(spec["samples"]["path"], spec["samples"]["columns"])
     addresses = tuple((str(host), int(port)) for host, port in spec["addresses"])
     client = load(spec["client"])(Setting(schedule, addresses, spec["hold"]))
     job = load(spec["job"])(schedule, samples, client)
-    options = Options(width=spec["width"], workers=spec["workers"], start_method=spec["start_method"])
-    backend: Backend = load(spec["backend"])(Jobs(job, schedule, range(spec["calls"])), options)
+    jobs = Jobs(job, (schedule, samples), range(spec["calls"]))
+    backend: Backend = load(spec["backend"])(jobs, options)
     return backend
-
-
-def configure(spec: dict[str, Any]) -> None:
-    """Set what was asked for; what was not keeps the interpreter's default."""
-    if spec["stack_kib"] is not None:
-        threading.stack_size(spec["stack_kib"] * 1024)
-    if spec["switch_ms"] is not None:
-        sys.setswitchinterval(spec["switch_ms"] / 1000)
 
 
 def facts() -> dict[str, object]:
     """What this interpreter is and what it really used."""
-    stack = threading.stack_size() or resource.getrlimit(resource.RLIMIT_STACK)[0]
     gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     ours = {name.partition(".")[0] for name in sys.modules} - set(sys.stdlib_module_names)
     return {
         "implementation": platform.python_implementation(),
         "python": platform.python_version(),
         "gil": gil,
-        "switch_ms": sys.getswitchinterval() * 1000,
-        "stack_kib": None if stack == resource.RLIM_INFINITY else stack // 1024,
+        **settings(),
         "modules": sorted(name for name in ours if not name.startswith("_")),
     }
 
@@ -80,19 +67,18 @@ def main() -> None:
 
     spec = json.loads(sys.stdin.readline())
     try:
-        configure(spec)
-        backend = compose(spec)
+        options = Options(**spec["options"])
+        options.configure()
+        backend = compose(spec, options)
         backend.open()
-        if spec["gc"] == "freeze":
-            gc.collect()
-            gc.freeze()
+        options.settle()
         say("ready")
         if not sys.stdin.readline():
             return  # the parent is gone
         with watched() as pauses:
             backend.run()
         found = backend.facts()
-        gc_facts = found.pop("gc", None) or pauses.facts()
+        gc_facts = found.pop("gc", pauses.facts())
         say("drained", facts={**facts(), **found}, gc=gc_facts)
         sys.stdin.readline()
         backend.close()

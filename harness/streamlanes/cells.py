@@ -5,13 +5,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from streamlanes import workload
+from streamlanes import traces, workload
 from streamlanes.backends import BACKENDS, BackendInfo, Waits, default_width
 from streamlanes.clients import CLIENTS
 from streamlanes.errors import UserError, unknown
 from streamlanes.interpreters import own_name, release, version
 from streamlanes.lanes import LANES
-from streamlanes.limits import usable_cpus
+from streamlanes.limits import cpu_sets
 from streamlanes.workload import Dist, Schedule, Workload
 
 BUDGET_FACTOR = 2.0
@@ -35,9 +35,10 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """What may be set of a cell.
 
     Of the workload: seed, arrival (ramp, burst, poisson), ramp_s, ttft_ms, gap_ms, tokens per call,
-    rate_per_s in all. Of the backend: width of a pool, workers (processes), their start_method.
-    Of the interpreter: stack_kib of a thread, switch_ms, gc (default, freeze), python (its name, see
-    `interpreters`; a profile says path or command).
+    rate_per_s in all, time_scale (how many times faster than in reality calls arrive), trace (a file's
+    path, from where the command runs). Of the backend: width of a pool, workers (processes), their
+    start_method. Of the interpreter: stack_kib of a thread, switch_ms, gc (default, freeze), python (its
+    name, see `interpreters`; a profile says path or command).
     """
 
     seed: int | None = None
@@ -47,6 +48,8 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     gap_ms: DistLike | None = None
     tokens: DistLike | None = None
     rate_per_s: Number | None = None
+    time_scale: Number | None = None
+    trace: str | None = None
     width: int | None = None
     workers: int | None = None
     start_method: Literal["fork", "forkserver", "spawn"] | None = None
@@ -95,8 +98,17 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def id(self) -> str:
         """Its identity within a run: readable, the same for the same cell."""
         parts = [self.lane, self.backend, self.client, self.workload, str(self.calls)]
-        parts += [f"{axis}={_show(value)}" for axis, value in self.axes.set_values().items()]
+        parts += [f"{axis}={_show(value)}" for axis, value in self.asked.items()]
         return "/".join([*parts, f"r{self.repetition}"])
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The axes that were set. A trace is named by what is in it, not by its path, which may hold a
+        person's name, and another trace tomorrow."""
+        values = self.axes.set_values()
+        if self.axes.trace is not None:
+            values["trace"] = traces.read(self.axes.trace).name
+        return values
 
     @property
     def width(self) -> int | None:
@@ -107,15 +119,18 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def workers(self) -> int:
         """Worker processes of a backend that has them, else 1."""
-        return (self.axes.workers or usable_cpus()) if BACKENDS[self.backend].processes else 1
+        return (self.axes.workers or cpu_sets().workers) if BACKENDS[self.backend].processes else 1
 
     def load(self) -> Workload:
-        """The workload with what was set. Raises UserError for values out of range."""
+        """The workload with what was set. Raises UserError for values out of range, and for a trace
+        that cannot be read."""
         values = {
             axis: Dist(value.median, value.sigma) if isinstance(value, DistAxis) else value
             for axis, value in self.axes.set_values().items()
             if axis in workload.AXES
         }
+        if self.axes.trace is not None:
+            values["trace"] = traces.read(self.axes.trace)
         return workload.resolve(self.workload, self.calls, values)
 
     def budget(self, schedule: Schedule) -> float:
@@ -130,22 +145,29 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             return self.calls
         return workload.admitted(schedule, self.width, ADMIT_SHARE * self.budget(schedule))
 
+    def in_flight(self, schedule: Schedule) -> int:
+        """The most calls at once if none is late: what the schedule asks for, or a pool's width. The
+        memory pass holds so many."""
+        return min(schedule.peak_in_flight, self.width or self.calls)
+
     def resolved_axes(self, load: Workload, schedule: Schedule) -> dict[str, Any]:
         """Every axis with the value that is meant to run; the measured process adds its own defaults."""
-        values: dict[str, Any] = dict.fromkeys(Axes.__struct_fields__)
-        values |= {axis: _show_dist(value) for axis, value in self.axes.set_values().items()}
+        values: dict[str, Any] = dict.fromkeys(Axes.__struct_fields__) | self.axes.set_values()
         values |= {
             "seed": load.seed,
             "arrival": load.arrival.value,
-            "ramp_s": load.ramp_s,
-            "ttft_ms": _show_dist(load.ttft_ms),
-            "gap_ms": _show_dist(load.gap_ms),
-            "tokens": _show_dist(load.tokens),
+            "ramp_s": round(load.ramp_s, 6),
+            "ttft_ms": load.ttft_ms.shown,
+            "gap_ms": load.gap_ms.shown,
+            "tokens": load.tokens.shown,
             "rate_per_s": round(schedule.rate_per_s, 3),
+            "time_scale": None if load.time_scale is None else round(load.time_scale, 6),
+            "trace": load.trace,
             "width": self.width,
             "workers": self.workers if BACKENDS[self.backend].processes else None,
             "gc": self.axes.gc or "default",
             "python": version(self.axes.python or own_name()),
+            "tls": False,
         }
         return values
 
@@ -163,6 +185,7 @@ def check(cell: Cell) -> None:
     if cell.budget_s is not None and not 0 < cell.budget_s <= 86_400:
         raise UserError(f"budget_s is {cell.budget_s:g}; it must be above 0, a day at most")
     for axis, least, most in (
+        ("time_scale", 1e-3, 1e6),
         ("width", 1, 100_000),
         ("workers", 1, 1_000),
         ("stack_kib", 32, 1 << 22),
@@ -180,12 +203,5 @@ def check(cell: Cell) -> None:
 
 def _show(value: object) -> str:
     if isinstance(value, DistAxis):
-        return f"{value.median:g}~{value.sigma:g}"
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _show_dist(value: object) -> object:
-    """A distribution as it stands in a record: a number, or its two parameters."""
-    if isinstance(value, (Dist, DistAxis)):
-        return {"median": value.median, "sigma": value.sigma} if value.sigma else value.median
-    return value
+        return f"{value.median}~{value.sigma}"
+    return str(value)

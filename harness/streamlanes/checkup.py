@@ -23,7 +23,6 @@ from streamlanes.lanes.base import Metric
 from streamlanes.probe import cgroup
 from streamlanes.probe.host import foreign_cpu_share, read_host, spins_ms, steal_share
 from streamlanes.probe.machine import machine
-from streamlanes.process import cpu_sets
 from streamlanes.record import Record, StatusName
 from streamlanes.words import ending
 
@@ -75,9 +74,9 @@ def examine(cell: Cell) -> Report:
             cpuset=cgroup.cpuset_cpus(),
             quota=found.cpus_quota,
             usable=limits.usable_cpus(),
-            apart=cpu_sets().cell is not None,
+            apart=limits.cpu_sets().cell is not None,
         ),
-        bites=tuple(preflight.bites(found, conduct.need(cell, found.somaxconn))),
+        bites=tuple(preflight.bites(found, conduct.need(cell, cell.calls, found.somaxconn))),
         lacks=conduct.missing_import(cell.backend),
     )
 
@@ -125,9 +124,10 @@ def measure(size: Size) -> Checkup:
     """Timers, noise, others' share and ramp-up."""
     idle = _idle()
     ramp = ramp_up(spins_ms())
-    here = Here(lane(LANE), machine())
+    here = Here(lane(LANE), conduct.this_machine())
     order = cells(size)
-    limits.raise_open_files(max(conduct.need(cell).descriptors for cell in order))
+    somaxconn = limits.read_limits().somaxconn
+    limits.raise_open_files(max(conduct.need(cell, cell.calls, somaxconn).descriptors for cell in order))
     made: list[Record] = []
     facts: list[Facts] = []
     with closing(here.bench()) as bench:

@@ -17,6 +17,16 @@ from streamlanes.errors import UserError
 
 PACKAGE = __name__.partition(".")[0]
 LAST_WORDS_BYTES = 4096
+_CHANGES_WHAT_IS_MEASURED = (
+    "PYTHONASYNCIODEBUG",
+    "PYTHONDEVMODE",
+    "PYTHONMALLOC",
+    "PYTHONTRACEMALLOC",
+    "PYTHONPROFILEIMPORTTIME",
+    "PYTHONWARNINGS",
+    "MALLOC_",
+    "GLIBC_TUNABLES",
+)
 
 
 class Gone(Exception):
@@ -180,10 +190,14 @@ class Launcher:
 
 
 def environment(root: str) -> dict[str, str]:
-    """The environment of every child: this one's, and what lies in `root` is importable.
+    """The environment of every child: this one's, with what lies in `root` importable and without what
+    would change the measured interpreter unseen (debug modes, allocators).
 
     root: a folder with this very package and nothing else. The folder it is installed in would bring
     all its neighbours, built for this interpreter, before those of another one under test.
     """
     path = os.environ.get("PYTHONPATH")
-    return {**os.environ, "PYTHONPATH": root + (os.pathsep + path if path else "")}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(_CHANGES_WHAT_IS_MEASURED)
+    }
+    return {**kept, "PYTHONPATH": root + (os.pathsep + path if path else "")}

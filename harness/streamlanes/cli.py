@@ -16,7 +16,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-BROKEN, BAD_INPUT, FORBIDDEN, INTERRUPTED, TERMINATED = 1, 2, 4, 130, 143
+BAD_INPUT, FORBIDDEN, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 4, 130, 141, 143
 
 
 def _listed(values: list[str] | None) -> list[str]:
@@ -46,7 +46,8 @@ def run(  # noqa: PLR0913, PLR0917  # one parameter an option
     clients: Annotated[list[str] | None, typer.Option("-c", "--client", help="Clients, by comma.")] = None,
     calls: Annotated[list[str] | None, typer.Option("-n", "--calls", help="Sizes, by comma.")] = None,
     workload: Annotated[
-        str | None, typer.Option("-w", "--workload", help="steady, lesson, lockstep.")
+        str | None,
+        typer.Option("-w", "--workload", help="steady, lesson, lockstep, chat, code, peak10, trace."),
     ] = None,
     lane: Annotated[str | None, typer.Option(help="The lane.")] = None,
     settings: Annotated[
@@ -87,14 +88,21 @@ def report(
     folder: Annotated[
         Path | None, typer.Argument(metavar="[RUN]", help="A run's folder; the newest.")
     ] = None,
+    text: Annotated[bool, typer.Option("--text", help="Print table and answer, write nothing.")] = False,
 ) -> None:
     """Draw a run's charts and write its page, tables and CSV."""
     from streamlanes.advise import answer
-    from streamlanes.conduct import RESULTS
+    from streamlanes.conduct import RESULTS, summary
     from streamlanes.report import build
-    from streamlanes.report.load import find_run
+    from streamlanes.report.load import find_run, load_run
 
-    print(build(find_run(folder, RESULTS), answer))
+    found = find_run(folder, RESULTS)
+    if not text:
+        print(build(found, answer))
+        return
+    records = load_run(found).records
+    for lane in dict.fromkeys(record.cell.lane for record in records):
+        print("\n".join(summary(records, lane)))
 
 
 @app.command()
@@ -108,8 +116,9 @@ def gate(
 ) -> None:
     """Hold a run to its thresholds: exit 0 passed, 1 broken, 3 nothing to judge."""
     from streamlanes.conduct import RESULTS
-    from streamlanes.gate import judge, parse
+    from streamlanes.gate import judge
     from streamlanes.report.load import find_run, load_run
+    from streamlanes.rules import parse
 
     run = load_run(find_run(folder, RESULTS))
     try:
@@ -168,8 +177,13 @@ def provider(
     """Serve the simulated provider alone, for anyone's client, until interrupted."""
     from streamlanes.alone import serve_alone
     from streamlanes.profile import parse_axes, parse_setting
+    from streamlanes.workload import AXES as WORKLOAD_AXES
 
-    axes = parse_axes({axis: values[0] for axis, values in map(parse_setting, settings or [])})
+    chosen = dict(map(parse_setting, settings or []))
+    for axis, values in chosen.items():
+        if len(values) > 1 or axis not in WORKLOAD_AXES:
+            raise UserError(f"--set {axis}: the provider takes one value of {', '.join(WORKLOAD_AXES)}")
+    axes = parse_axes({axis: values[0] for axis, values in chosen.items()})
     serve_alone(host, port, workload, calls, axes)
 
 
@@ -185,7 +199,7 @@ def main() -> None:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output left; saying so would fail too
-        sys.exit(BROKEN)
+        sys.exit(PIPE_CLOSED)
     except Terminated:
         sys.exit(TERMINATED)
     except Exception as error:

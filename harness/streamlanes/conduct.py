@@ -5,9 +5,8 @@ import importlib.util
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from types import FrameType, MappingProxyType
 from typing import IO, Any
@@ -26,14 +25,17 @@ from streamlanes.lanes import lane as lane_named
 from streamlanes.lanes.base import Lane
 from streamlanes.plan import FixedPlan
 from streamlanes.probe.machine import fingerprint, machine
-from streamlanes.process import Bench, CellEnded, cpu_sets
+from streamlanes.probe.softirq import charged_apart
+from streamlanes.process import Bench, CellEnded, provider_ports
 from streamlanes.profile import Profile
 from streamlanes.progress import Bar, Json, Plain, duration, show_json
 from streamlanes.record import Record, Status, StatusName
 from streamlanes.recording import failed, record
+from streamlanes.workload import build
 
 RESULTS = Path("results")
 FALLBACK_SOMAXCONN = 128
+WARMING_CALLS = 50
 
 
 @dataclass(frozen=True)
@@ -46,21 +48,33 @@ class Here:
 
     def bench(self) -> Bench:
         """A bench for them; the caller closes it."""
-        paths = {name: found.path for name, found in self.pythons.items()}
-        return Bench(self.lane, limits.read_limits().somaxconn or FALLBACK_SOMAXCONN, paths)
+        return Bench(
+            self.lane,
+            limits.read_limits().somaxconn or FALLBACK_SOMAXCONN,
+            {name: found.path for name, found in self.pythons.items()},
+            softirq_apart=self.machine.get("softirq_apart", False),
+        )
 
-    def measure(self, bench: Bench, cell: Cell) -> Record:
-        """The cell's record, however it ends."""
-        return self.examine(bench, cell)[0]
+    def examine(
+        self, bench: Bench, cell: Cell, before: Callable[[Cell], None] | None = None
+    ) -> tuple[Record, Facts | None]:
+        """The cell's record and the facts behind it; none where it came to no figures.
 
-    def examine(self, bench: Bench, cell: Cell) -> tuple[Record, Facts | None]:
-        """The cell's record and the facts behind it; none where it came to no figures."""
+        before: called for a cell that may run, ahead of its measurement.
+        """
         try:
             forbid(cell, self.pythons)
+            if before is not None:
+                before(cell)
             facts = bench.measure(cell)
         except CellEnded as ended:
             return failed(cell, self.lane, self.machine, ended.status), None
         return record(cell, self.lane, self.machine, facts), facts
+
+
+def this_machine() -> dict[str, Any]:
+    """This machine as records show it, and how its kernel counts soft interrupts."""
+    return {**machine(), "softirq_apart": charged_apart()}
 
 
 @contextlib.contextmanager
@@ -86,11 +100,15 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
     pythons = interpreters.find(profile.pythons())
     names = {given: found.name for given, found in pythons.items()}
     plan = FixedPlan(profile.expand(names), profile.run.seed)
-    here = Here(lane_named(profile.run.lane), machine(), {found.name: found for found in pythons.values()})
+    here = Here(lane_named(profile.run.lane), this_machine(), {each.name: each for each in pythons.values()})
     ids = [cell.id for cell in plan.cells]
     info = _info(profile, plan.cells, here)
     seconds = {cell.id: estimate.seconds(cell) for cell in plan.cells}
-    raised = limits.raise_open_files(max(need(cell).descriptors for cell in plan.cells))
+    # Raised for all calls at once: where calls come and go, late ones pile up beyond the schedule's peak.
+    somaxconn = limits.read_limits().somaxconn
+    raised = limits.raise_open_files(
+        max(need(cell, cell.calls, somaxconn).descriptors for cell in plan.cells)
+    )
     journal, continued = open_run(RESULTS, out, info, set(ids))
     try:
         link_latest(RESULTS, journal.folder)
@@ -100,7 +118,9 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
             print(f"pythons   {interpreters.legend(pythons)}", file=talk)
         if continued:
             print(f"continuing {journal.folder}: {len(done)} of {len(ids)} cells are measured", file=talk)
-        _measure(plan, journal, here, seconds, json, talk)
+        with contextlib.closing(here.bench()) as bench:
+            measure = Measure(bench, here, warmup=profile.run.warmup)
+            _measure(plan, journal, measure, seconds, json, talk)
         return journal.folder, list(journal.records)
     except (KeyboardInterrupt, Terminated):
         print(
@@ -113,17 +133,44 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
         journal.close()
 
 
+class Measure:
+    """What the runner calls for each cell: may it run here, measure it, make its record."""
+
+    def __init__(self, bench: Bench, here: Here, *, warmup: bool) -> None:
+        self._bench = bench
+        self._here = here
+        self._warmup = warmup
+        self._warm: set[tuple[str, str | None]] = set()
+
+    def __call__(self, cell: Cell) -> Record:
+        """The cell's record, whatever became of it."""
+        return self._here.examine(self._bench, cell, self._warm_up)[0]
+
+    def _warm_up(self, cell: Cell) -> None:
+        which = (cell.backend, cell.axes.python)
+        if self._warmup and which not in self._warm:
+            self._warm.add(which)
+            with contextlib.suppress(CellEnded):  # then the cell itself will say why
+                self._bench.measure(warming(cell))
+
+
+def warming(cell: Cell) -> Cell:
+    """A small cell of the same backend and client, to be thrown away: files read, caches warm."""
+    own = dict.fromkeys(("arrival", "ramp_s", "rate_per_s", "time_scale", "trace"))  # of its workload
+    axes = msgspec.structs.replace(cell.axes, ttft_ms=50, gap_ms=10, tokens=10, **own)
+    small = {"workload": "lesson", "calls": min(cell.calls, WARMING_CALLS), "budget_s": None, "memory": False}
+    return msgspec.structs.replace(cell, axes=axes, **small)
+
+
 def _measure(
     plan: FixedPlan,
     journal: Journal,
-    here: Here,
+    measure: Measure,
     seconds: Mapping[str, float],
     json: bool,
     talk: IO[str],
 ) -> None:
-    bench = here.bench()
     with contextlib.ExitStack() as stack:
-        stack.callback(bench.close)
         shown: Plain | Bar | Json
         if talk.isatty():
             shown = bar = Bar(seconds, journal.records)
@@ -134,7 +181,7 @@ def _measure(
             for already in journal.records:
                 show_json(already)
             shown = Json(shown)
-        runner.run(plan, journal, partial(here.measure, bench), shown)
+        runner.run(plan, journal, measure, shown)
 
 
 def forbid(cell: Cell, pythons: Mapping[str, Interpreter] = MappingProxyType({})) -> None:
@@ -146,9 +193,11 @@ def forbid(cell: Cell, pythons: Mapping[str, Interpreter] = MappingProxyType({})
         reason = missing_import(cell.backend)
     else:
         reason = pythons[cell.axes.python].forbids(BACKENDS[cell.backend])
-    found = limits.read_limits()
-    if reason is None and (short := preflight.shortfalls(found, need(cell, found.somaxconn))):
-        reason = preflight.reason(short[0])
+    if reason is None:
+        found = limits.read_limits()
+        in_flight = cell.in_flight(build(cell.load(), cell.calls))
+        short = preflight.shortfalls(found, need(cell, in_flight, found.somaxconn))
+        reason = preflight.reason(short[0]) if short else None
     if reason is not None:
         raise CellEnded(Status(StatusName.UNSUPPORTED, reason))
 
@@ -161,24 +210,31 @@ def missing_import(backend: str) -> str | None:
     return f"{needs} is not installed; install it with: pip install {needs}"
 
 
-def need(cell: Cell, somaxconn: int | None = None) -> preflight.Need:
-    """What the cell takes of each limited thing. somaxconn: a provider process opens as many ports as
-    keep all calls waiting at once; None counts one port."""
-    sets = cpu_sets()
-    waiting = (somaxconn or cell.calls) * sets.provider_processes
+def need(cell: Cell, in_flight: int, somaxconn: int | None) -> preflight.Need:
+    """What the cell takes of each limited thing with so many calls in flight.
+
+    somaxconn: decides how many ports a provider opens; None where the system does not say.
+    """
+    processes = limits.cpu_sets().provider_processes
+    ports = provider_ports(cell.calls, somaxconn or FALLBACK_SOMAXCONN, processes)
     return preflight.need(
         backend=BACKENDS[cell.backend],
         client=CLIENTS[cell.client],
-        in_flight=min(cell.calls, cell.width or cell.calls),
+        in_flight=in_flight,
         workers=cell.workers,
         width=cell.width,
-        provider_processes=sets.provider_processes,
-        provider_ports=-(-cell.calls // waiting) * sets.provider_processes,
+        provider_processes=processes,
+        provider_ports=processes * ports,
     )
 
 
 def _info(profile: Profile, cells: Sequence[Cell], here: Here) -> dict[str, Any]:
-    resolved = {"cells": [msgspec.to_builtins(cell) for cell in cells], "seed": profile.run.seed}
+    # As asked: a trace by its content and not by its path.
+    resolved: dict[str, Any] = {
+        "cells": [msgspec.to_builtins(cell) | {"axes": msgspec.to_builtins(cell.asked)} for cell in cells],
+        "seed": profile.run.seed,
+        "warmup": profile.run.warmup,
+    }
     if here.pythons:  # another build of the same version makes another run
         resolved["pythons"] = {name: found.build for name, found in here.pythons.items()}
     return {
@@ -216,8 +272,10 @@ def _say_plan(
     )
     found = limits.read_limits()
     files = f"open files {found.nofile_soft:,}" if found.nofile_soft else "open files unlimited"
-    if raised:
+    if raised and raised.after > raised.before:
         files = f"open files {raised.before:,} -> {raised.after:,} (raised for this run)"
+    elif raised:
+        files += f" (could not be raised: {raised.reason})"
     more = [
         f"{what} {value:,}" for what, value in (("ports", found.ports), ("threads", _threads(found))) if value
     ]
@@ -229,19 +287,21 @@ def _threads(found: limits.Limits) -> int | None:
     return min(known) if known else None
 
 
-def finish(folder: Path, records: Sequence[Record], lane_name: str, talk: IO[str]) -> int:
-    """Table, answer, charts and the file to open. Returns the exit code."""
-    from streamlanes import advise, report
+def summary(records: Sequence[Record], lane_name: str) -> list[str]:
+    """A lane's table and answer, as a run ends with them."""
+    from streamlanes import advise
     from streamlanes.report import tables
 
     lane = lane_named(lane_name)
+    return [*tables.lines(records, lane), "", *advise.answer(records, lane)]
+
+
+def finish(folder: Path, records: Sequence[Record], lane_name: str, talk: IO[str]) -> int:
+    """Table, answer, charts and the file to open. Returns the exit code."""
+    from streamlanes import advise, report
+
     page = report.build(folder, advise.answer)
-    print(file=talk)
-    for line in tables.lines(records, lane):
+    for line in ("", *summary(records, lane_name), f"OPEN    {page}"):
         print(line, file=talk)
-    print(file=talk)
-    for line in advise.answer(records, lane):
-        print(line, file=talk)
-    print(f"OPEN    {page}", file=talk)
     measured = any(each.status.name in (StatusName.OK, StatusName.OVER_BUDGET) for each in records)
     return 0 if measured else 4

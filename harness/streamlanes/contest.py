@@ -17,11 +17,13 @@ OWN = frozenset({FlagName.CLIENT_LIMITED, FlagName.CAPPED})
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """One figure of one point over another's. alike: no difference may be claimed."""
+    """One figure of one point over another's. alike: no difference may be claimed. known: whether the
+    noise is, so that "the same" is a finding and not ignorance."""
 
     metric: Metric
     ratio: Ratio
     alike: bool
+    known: bool
 
 
 class Contest:
@@ -46,7 +48,14 @@ class Contest:
         found = []
         for metric in self.headline:
             if (ratio := _ratio(a, b, metric)) is not None:
-                found.append(Comparison(metric=metric, ratio=ratio, alike=self._alike(a, b, metric, ratio)))
+                found.append(
+                    Comparison(
+                        metric=metric,
+                        ratio=ratio,
+                        alike=self._alike(a, b, metric, ratio),
+                        known=ratio.low is not None or self._noise(a, b, metric) is not None,
+                    )
+                )
         return found
 
     def _decidable(self, mine: Sequence[Point]) -> tuple[list[Point], list[Point]]:
@@ -85,7 +94,10 @@ class Contest:
         return left[0]
 
     def _alike(self, a: Point, b: Point, metric: Metric, ratio: Ratio) -> bool:
-        return same(ratio, max(_noises([a, b], metric), default=self._known_noise[metric.path]))
+        return same(ratio, self._noise(a, b, metric))
+
+    def _noise(self, a: Point, b: Point, metric: Metric) -> float | None:
+        return max(_noises([a, b], metric), default=self._known_noise[metric.path])
 
 
 def clean(point: Point, metric: Metric) -> float | None:

@@ -21,12 +21,12 @@ seen to run to their budget (2 cores, CPython 3.11 to 3.13)."""
 def seconds(cell: Cell) -> float:
     """Both passes of a cell."""
     schedule = build(cell.load(), cell.calls)
-    backend = BACKENDS[cell.backend]
+    backend, in_flight = BACKENDS[cell.backend], cell.in_flight(schedule)
     if cell.width is not None:
         wall = predicted_wall_s(schedule.head(cell.admitted(schedule)), cell.width)
     elif (
         backend.threads_per_call
-        and cell.calls / cell.workers > THREADS_TO_BUDGET
+        and in_flight / cell.workers > THREADS_TO_BUDGET
         and CLIENTS[cell.client].network
     ):
         wall = cell.budget(schedule)
@@ -34,7 +34,7 @@ def seconds(cell: Cell) -> float:
         wall = schedule.ideal_wall_s
     took = PASS_S + wall + CALL_S * cell.calls
     if cell.memory:
-        held = schedule.head(min(cell.calls, cell.width or cell.calls))
+        held = schedule.head(in_flight)
         first = held.start_ns + held.offset_ns[held.first[:-1]]
         took += PASS_S + float(first.max()) / 1e9 + HELD_S * held.calls
     return took

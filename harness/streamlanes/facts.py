@@ -63,9 +63,10 @@ class CpuReading:
 class TimedPass:
     """The pass whose timings count.
 
-    readings: at ready, about every 100 ms, at drained; ascending. host: before and after.
-    ours_ns: CPU of the parent and its launcher between the two host readings. spin_ms: a fixed
-    loop's time before and after. provider: what `/sim/stats` said. over_ns: when the pass was over.
+    readings: at ready, about every 100 ms, at drained; ascending. host: before and after. ours_ns: CPU
+    of all our processes (parent, launcher, cell, provider) in between. spin_ms: a fixed loop's time
+    before and after. provider: its stamps, None for a client without one. provider_stats:
+    what each of its processes said at `/sim/stats`. over_ns: when the pass was over.
     """
 
     schedule: Schedule
@@ -112,10 +113,8 @@ class Facts:
     calls: int
     full_schedule: Schedule
     width: int | None
-    workers: int
     drained: bool
     budget_s: float
     timed: TimedPass
     memory: MemoryPass | str
-    client_has_provider: bool
     provider_cpus: float = 1.0

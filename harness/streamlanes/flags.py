@@ -4,6 +4,7 @@ from streamlanes.facts import Facts, Missing
 from streamlanes.metrics import Calls, in_flight_target
 from streamlanes.probe.host import foreign_cpu_share, steal_share
 from streamlanes.record import Flag, FlagName
+from streamlanes.samples import Outcome
 
 CLIENT_SHARE = 0.90
 PROVIDER_P99_MS = 5.0
@@ -18,6 +19,7 @@ FLAT_SHARE = 0.20
 def flags(facts: Facts, calls: Calls) -> list[Flag]:
     """Every flag that this cell's facts raise."""
     found = (
+        _failed_calls(facts),
         _client_limited(calls),
         _provider_limited(facts, calls),
         _capped(facts, calls),
@@ -27,6 +29,17 @@ def flags(facts: Facts, calls: Calls) -> list[Flag]:
         _throttled(facts),
     )
     return [flag for flag in found if flag is not None]
+
+
+def _failed_calls(facts: Facts) -> Flag | None:
+    """Calls that ended, and not well: whatever the others measured, it was another load."""
+    outcomes = facts.timed.calls.outcome
+    evidence: dict[str, float | int | str | None] = {
+        how.name.lower(): count
+        for how in Outcome
+        if how is not Outcome.OK and (count := int((outcomes == how).sum()))
+    }
+    return Flag(FlagName.FAILED_CALLS, evidence) if evidence else None
 
 
 def _client_limited(calls: Calls) -> Flag | None:
@@ -63,7 +76,7 @@ def _capped(facts: Facts, calls: Calls) -> Flag | None:
 
 
 def _bounded(facts: Facts) -> Flag | None:
-    if facts.width is None or facts.width >= facts.calls:
+    if facts.width is None or facts.width >= facts.full_schedule.peak_in_flight:
         return None
     return Flag(FlagName.BOUNDED, {"width": facts.width, "waves": -(-facts.calls // facts.width)})
 

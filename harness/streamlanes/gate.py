@@ -1,22 +1,24 @@
 """Whether a run keeps the thresholds: records and rules in, verdict out. Pure.
 
-A threshold is data (bench/thresholds.toml). Exact rules hold for every record they apply to and
-break at once: a lost token is a fault however rarely it happens, so nothing is averaged.
+Exact rules hold for every record they apply to and break at once: a lost token is a fault however
+rarely it happens, so nothing is averaged. Bounds and ratios are about figures that vary: they need
+their number of clean repetitions, and without them the verdict is inconclusive, never passed.
 """
 
 import enum
-import tomllib
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 import msgspec
 
-from streamlanes.errors import UserError, unknown
+from streamlanes.errors import unknown
 from streamlanes.record import Record, StatusName
-from streamlanes.words import plain, why_missing
-
-Names = str | list[str]
+from streamlanes.rules import Bound, Exact, Ratio, Rule, Thresholds, limits
+from streamlanes.stats import paired_ratio
+from streamlanes.words import number, plain, why_missing
 
 
 class VerdictName(enum.StrEnum):
@@ -24,7 +26,7 @@ class VerdictName(enum.StrEnum):
 
     PASS = "pass"
     BROKEN = "broken"
-    INCONCLUSIVE = "inconclusive"  # nothing was there to judge
+    INCONCLUSIVE = "inconclusive"  # nothing to judge, or too few clean repetitions
 
 
 _NO_FIGURES = frozenset({"schema", "flags", "missing", "quality"})
@@ -32,48 +34,9 @@ _NO_FIGURES = frozenset({"schema", "flags", "missing", "quality"})
 EXIT_CODES = {VerdictName.PASS: 0, VerdictName.BROKEN: 1, VerdictName.INCONCLUSIVE: 3}
 
 
-class Exact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A figure that must have exactly one value in every record the filters let through.
-
-    metric: the path judged. equals: the value, or the path of the figure it must equal. reason: why
-    the rule exists, printed when it breaks. null_ok: whether a figure that was not obtained passes.
-    lane, backend, client, workload, calls, status: a name or several; none means any, but `status`
-    means `ok` unless said otherwise: what a stopped cell counted says nothing of a whole one.
-    """
-
-    metric: str
-    equals: float | str
-    reason: str
-    null_ok: bool = False
-    lane: Names | None = None
-    backend: Names | None = None
-    client: Names | None = None
-    workload: Names | None = None
-    calls: int | list[int] | None = None
-    status: StatusName | list[StatusName] = StatusName.OK
-
-    def applies(self, record: Record) -> bool:
-        """Whether the filters let this record through."""
-        cell = record.cell
-        return (
-            _allows(self.lane, cell.lane)
-            and _allows(self.backend, cell.backend)
-            and _allows(self.client, cell.client)
-            and _allows(self.workload, cell.workload)
-            and _allows(self.calls, cell.calls)
-            and _allows(self.status, record.status.name)
-        )
-
-
-class Thresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All rules of a thresholds file."""
-
-    exact: list[Exact] = []
-
-
 @dataclass(frozen=True, kw_only=True)
 class Breach:
-    """One record that broke one rule; its text is one line."""
+    """One cell that broke one rule; its text is one line."""
 
     cell: str
     metric: str
@@ -88,12 +51,14 @@ class Breach:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """judged: records at least one rule was held against. idle: rules no record came under."""
+    """judged: records at least one rule was held against. idle: rules no record came under. open: what
+    could not be decided, each in a line."""
 
     name: VerdictName
     broken: tuple[Breach, ...]
     judged: int
     idle: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -101,29 +66,28 @@ class Verdict:
         return EXIT_CODES[self.name]
 
     def lines(self) -> list[str]:
-        """The verdict as it is printed: every breach, every rule that judged nothing, then the sum."""
+        """The verdict as it is printed: breaches, what is open, rules that judged nothing, the sum."""
+        undecided = f", {len(self.open)} undecided" if self.open else ""
         return [
             *(f"BROKEN  {breach}" for breach in self.broken),
+            *(f"OPEN    {text}" for text in self.open),
             *(f"IDLE    {rule}: no record comes under this rule" for rule in self.idle),
-            f"GATE    {self.name}: {self.judged} records judged, {len(self.broken)} breaches",
+            f"GATE    {self.name}: {self.judged} records judged, {len(self.broken)} breaches{undecided}",
         ]
 
 
-def parse(text: str, source: str) -> Thresholds:
-    """The rules of a thresholds file; `source` names it in errors. Raises UserError, one line each."""
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{source}: not valid TOML: {error}") from None
-    _check_keys(source, raw, Thresholds)
-    rules = raw.get("exact", [])
-    for place, rule in enumerate(rules if isinstance(rules, list) else [], start=1):
-        if isinstance(rule, dict):
-            _check_keys(f"{source}: [[exact]] number {place}", rule, Exact)
-    try:
-        return msgspec.convert(raw, Thresholds)
-    except msgspec.ValidationError as error:
-        raise UserError(f"{source}: {error}") from None
+@dataclass
+class _Findings:
+    """What is gathered while rules are held against records."""
+
+    broken: list[Breach] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    judged: set[str] = field(default_factory=set)
+
+    def name(self) -> VerdictName:
+        if self.broken:
+            return VerdictName.BROKEN
+        return VerdictName.PASS if self.judged and not self.open else VerdictName.INCONCLUSIVE
 
 
 def judge(records: Sequence[Record], thresholds: Thresholds) -> Verdict:
@@ -133,27 +97,31 @@ def judge(records: Sequence[Record], thresholds: Thresholds) -> Verdict:
     record at all has is a mistake in the rule (UserError). A crashed cell always breaks the gate.
     """
     known = _paths_by_lane(records)
-    broken = [_crash(record) for record in records if record.status.name is StatusName.CRASHED]
-    judged = {breach.cell for breach in broken}
+    found = _Findings(broken=[_crash(r) for r in records if r.status.name is StatusName.CRASHED])
+    found.judged.update(breach.cell for breach in found.broken)
     idle = []
-    for rule in thresholds.exact:
+    rules: list[Rule] = [*thresholds.exact, *thresholds.bound, *thresholds.ratio]
+    for rule in rules:
         candidates = [record for record in records if rule.applies(record)]
         if candidates:
-            _check_path(rule.metric, known)
-        if isinstance(rule.equals, str) and candidates:
-            _check_path(rule.equals, known)
+            _check_paths(rule, known)
         held = [record for record in candidates if rule.metric in known[record.cell.lane]]
-        judged.update(record.cell.id for record in held)
-        broken += [breach for record in held if (breach := _exact(rule, record)) is not None]
         if not held:
-            idle.append(f"{rule.metric} = {_wanted(rule)}")
-    return Verdict(name=_name(broken, judged), broken=tuple(broken), judged=len(judged), idle=tuple(idle))
-
-
-def _name(broken: Sequence[Breach], judged: set[str]) -> VerdictName:
-    if broken:
-        return VerdictName.BROKEN
-    return VerdictName.PASS if judged else VerdictName.INCONCLUSIVE
+            idle.append(str(rule))
+        elif isinstance(rule, Exact):
+            found.judged.update(record.cell.id for record in held)
+            found.broken += [breach for record in held if (breach := _exact(rule, record)) is not None]
+        elif isinstance(rule, Bound):
+            _bound(rule, held, found)
+        elif isinstance(rule, Ratio):
+            _ratio(rule, held, records, found)
+    return Verdict(
+        name=found.name(),
+        broken=tuple(found.broken),
+        judged=len(found.judged),
+        idle=tuple(idle),
+        open=tuple(found.open),
+    )
 
 
 def _exact(rule: Exact, record: Record) -> Breach | None:
@@ -174,6 +142,61 @@ def _exact(rule: Exact, record: Record) -> Breach | None:
     )
 
 
+def _bound(rule: Bound, held: Sequence[Record], found: _Findings) -> None:
+    for cell, repetitions in _by_cell(held).items():
+        pairs = [(r, r.figure(rule.metric)) for r in repetitions if r.clean or rule.doubted]
+        values = [value for _, value in pairs if value is not None]
+        if len(values) < rule.repetitions:
+            found.open.append(f"{cell}: {rule}: {len(values)} of {rule.repetitions} clean repetitions")
+            continue
+        found.judged.update(record.cell.id for record in repetitions)
+        middle = median(values)
+        if not _within(middle, rule):
+            found.broken.append(_breach(cell, rule, number(middle)))
+
+
+def _ratio(rule: Ratio, held: Sequence[Record], records: Sequence[Record], found: _Findings) -> None:
+    cells = _by_cell(records)
+    for cell, repetitions in _by_cell(held).items():
+        other = cell.replace(f"/{repetitions[0].cell.backend}/", f"/{rule.against}/", 1)
+        ours = _clean_figures(repetitions, rule.metric)
+        theirs = _clean_figures(cells.get(other, []), rule.metric)
+        both = sorted(ours.keys() & theirs.keys())
+        if len(both) < rule.repetitions:
+            found.open.append(f"{cell}: {rule}: {len(both)} of {rule.repetitions} clean pairs")
+            continue
+        found.judged.update(record.cell.id for record in (*repetitions, *cells[other]))
+        value = paired_ratio([ours[which] for which in both], [theirs[which] for which in both]).value
+        if not _within(value, rule):
+            found.broken.append(_breach(cell, rule, f"{value:.3f}"))
+
+
+def _clean_figures(records: Iterable[Record], path: str) -> dict[int, float]:
+    """Positive figures of clean records, by repetition."""
+    pairs = ((r.cell.repetition, r.figure(path)) for r in records if r.clean)
+    return {repetition: value for repetition, value in pairs if value is not None and value > 0}
+
+
+def _within(value: float, rule: Bound | Ratio) -> bool:
+    low = rule.at_least is None or value >= rule.at_least
+    return low and (rule.at_most is None or value <= rule.at_most)
+
+
+def _breach(cell: str, rule: Bound | Ratio, found: str) -> Breach:
+    metric = rule.metric if isinstance(rule, Bound) else f"{rule.metric} over that of {rule.against}"
+    return Breach(
+        cell=cell, metric=metric, found=found, wanted=limits(rule.at_most, rule.at_least), reason=rule.reason
+    )
+
+
+def _by_cell(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """Repetitions by cell, named without the repetition."""
+    cells: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        cells[record.cell.id.rpartition("/")[0]].append(record)
+    return cells
+
+
 def _crash(record: Record) -> Breach:
     return Breach(
         cell=record.cell.id,
@@ -186,14 +209,6 @@ def _crash(record: Record) -> Breach:
 
 def _shown(record: Record, path: str, value: float | None) -> str:
     return f"null ({why_missing(record, path)})" if value is None else plain(value)
-
-
-def _wanted(rule: Exact) -> str:
-    return rule.equals if isinstance(rule.equals, str) else plain(rule.equals)
-
-
-def _allows(wanted: Any, value: Any) -> bool:
-    return wanted is None or value in (wanted if isinstance(wanted, list) else [wanted])
 
 
 def _paths_by_lane(records: Iterable[Record]) -> dict[str, set[str]]:
@@ -212,14 +227,9 @@ def _paths(group: dict[str, Any], above: str) -> Iterable[str]:
             yield above + name
 
 
-def _check_path(path: str, known: dict[str, set[str]]) -> None:
+def _check_paths(rule: Rule, known: dict[str, set[str]]) -> None:
     paths = set().union(*known.values())
-    if path not in paths:
-        raise unknown("metric", path, paths)
-
-
-def _check_keys(where: str, raw: dict[str, Any], struct: type[msgspec.Struct]) -> None:
-    for key in raw:
-        if key not in struct.__struct_fields__:
-            error = unknown("key", key, struct.__struct_fields__)
-            raise UserError(f"{where}: {error}", error.exit_code)
+    equals = rule.equals if isinstance(rule, Exact) and isinstance(rule.equals, str) else rule.metric
+    for path in (rule.metric, equals):
+        if path not in paths:
+            raise unknown("metric", path, paths)

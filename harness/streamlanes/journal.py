@@ -89,10 +89,12 @@ def open_run(
         have = read_info(folder)
         if have is None or have["hash"] != info["hash"]:
             continue
-        with contextlib.suppress(UserError):
+        try:
             done = {record.cell.id for record in read_records(folder / RECORDS)[0]}
-            if not cell_ids <= done:
-                return _opened(folder, info), True
+        except UserError:
+            continue  # a run somebody edited: not ours to go on with
+        if not cell_ids <= done:
+            return _opened(folder, info), True
     name = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     return _opened(_free(runs / f"{name}-{info['profile']['name']}"), info), False
 

@@ -17,6 +17,9 @@ if sys.platform != "win32":
     import resource
 
 ROOT = Path("/")
+MIN_CPUS_TO_PART = 4
+"""From how many usable CPUs on the provider gets some of its own."""
+MIN_CPUS_TO_PART = 4
 
 _T = TypeVar("_T")
 
@@ -107,6 +110,34 @@ def read_limits(root: Path = ROOT) -> Limits:
         memory_available_bytes=tried("memory_available_bytes", lambda: read_memory_available(root)),
         unread=tuple(unread),
     )
+
+
+@dataclass(frozen=True)
+class CpuSets:
+    """Which CPUs cell and provider run on: apart from 4 usable ones on (rule 12), else None: shared."""
+
+    cell: tuple[int, ...] | None
+    provider: tuple[int, ...] | None
+
+    @property
+    def provider_processes(self) -> int:
+        """One for each CPU of its own, one where it shares."""
+        return len(self.provider) if self.provider else 1
+
+    @property
+    def workers(self) -> int:
+        """How many processes can run at once in a cell."""
+        return max(1, usable_cpus() - len(self.provider or ()))
+
+
+def cpu_sets() -> CpuSets:
+    """A quarter of the usable CPUs for the provider."""
+    usable = usable_cpus()
+    if usable < MIN_CPUS_TO_PART or not hasattr(os, "sched_getaffinity"):
+        return CpuSets(None, None)
+    numbers = sorted(os.sched_getaffinity(0))
+    share = usable // 4
+    return CpuSets(tuple(numbers[share:]), tuple(numbers[:share]))
 
 
 def usable_cpus() -> int:

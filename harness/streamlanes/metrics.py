@@ -132,9 +132,8 @@ class Calls:
 
     @cached_property
     def start_lag_ms(self) -> Floats:
-        """When the provider saw the request (for `timer`: when the call began) minus intended start."""
-        saw = self.stamps.begin if self.timed.provider is None else self.timed.provider.seen
-        return (saw - self.start_ns)[self.ok] / 1e6
+        """When the model saw the call minus its intended start: what rides on every token."""
+        return (self.model_start_ns - self.start_ns)[self.ok] / 1e6
 
     @cached_property
     def queue_ms(self) -> Floats:
@@ -179,10 +178,16 @@ class Calls:
 
     @cached_property
     def plateau(self) -> Window | Missing:
-        """From the last first token to the first end, shrunk to the outside readings within."""
-        first, ended = self.first_token_ns, self.stamps.end
-        if not len(first) or (first == 0).any() or (ended == 0).any():
-            return Missing("no plateau: some calls had no first token or no end")
+        """From the last first token to the first end, shrunk to the outside readings within.
+
+        Calls that failed take no part in it; a call without an end means that the cell was stopped,
+        and then nothing is known of a plateau.
+        """
+        if (self.stamps.end == 0).any():
+            return Missing("no plateau: some calls had not ended when the cell was over")
+        if not self.ok.any():
+            return Missing("no plateau: no call ended ok")
+        first, ended = self.first_token_ns[self.ok], self.stamps.end[self.ok]
         inside = [r for r in self.timed.readings if first.max() <= r.at_ns <= ended.min()]
         if len(inside) < 2 or inside[-1].at_ns - inside[0].at_ns < MIN_PLATEAU_S * 1e9:
             return NO_PLATEAU
@@ -213,6 +218,17 @@ class Calls:
         sent = self.stamps.sent > 0
         end = np.where(self.stamps.end > 0, self.stamps.end, self.timed.over_ns)
         return peak_in_flight(self.stamps.sent[sent], end[sent])
+
+    @cached_property
+    def mean_in_flight(self) -> float | Missing:
+        """Calls in flight, averaged over the time from the first intended start to the last end: each
+        from request sent to its end, or until the pass was over."""
+        sent = self.stamps.sent > 0
+        if not sent.any():
+            return Missing("no request was sent")
+        end = np.where(self.stamps.end > 0, self.stamps.end, self.timed.over_ns)[sent]
+        span_ns = end.max() - self.start_ns.min()
+        return float((end - self.stamps.sent[sent]).sum() / span_ns)
 
     def share_of_wall_at(self, level: int) -> float:
         """The share of the time from first request to last end in which `level` calls were in flight."""
@@ -261,8 +277,7 @@ def distribution(values: Floats | Missing) -> dict[str, float | Missing]:
 
 def in_flight_target(facts: Facts) -> int:
     """The peak that the schedule asks for, or the pool's width where that is smaller."""
-    schedule = facts.timed.schedule
-    asked = peak_in_flight(schedule.start_ns, schedule.start_ns + schedule.life_ns)
+    asked = facts.timed.schedule.peak_in_flight
     return asked if facts.width is None else min(asked, facts.width)
 
 
@@ -272,6 +287,9 @@ def incomplete(facts: Facts) -> Missing | None:
         return Missing(f"only {facts.timed.schedule.calls} of {facts.calls} calls fit the budget")
     if not facts.drained:
         return Missing(f"over the budget of {facts.budget_s:.1f} s")
+    failed = int((facts.timed.calls.outcome != Outcome.OK).sum())
+    if failed:
+        return Missing(f"{failed:,} of {facts.calls:,} calls did not end ok")
     return None
 
 

@@ -1,7 +1,7 @@
 """One cell, measured: its passes, each in a fresh process, and the facts that come out of them."""
 
 import contextlib
-import os
+import http.client
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +17,9 @@ from streamlanes.children import Child, Gone, Launcher
 from streamlanes.clients import CLIENTS
 from streamlanes.facts import CallStamps, CpuReading, Facts, MemoryPass, ProviderStamps, TimedPass
 from streamlanes.lanes.base import Lane
-from streamlanes.limits import usable_cpus
+from streamlanes.limits import cpu_sets
 from streamlanes.probe.cpu import process_cpu_ns
-from streamlanes.probe.host import read_host, spin_ms
+from streamlanes.probe.host import HostReading, read_host, spin_ms
 from streamlanes.probe.memory import read_memory
 from streamlanes.probe.smaps import read_mappings
 from streamlanes.probe.stacks import tree_stacks
@@ -38,7 +38,6 @@ from streamlanes.workload import Schedule, build
 
 now_ns = time.perf_counter_ns
 
-MIN_CPUS_TO_SHARE = 4
 READING_S = 0.1
 START_S = 60.0
 LEAD_NS = 50_000_000
@@ -55,26 +54,9 @@ class CellEnded(Exception):
         self.status = status
 
 
-@dataclass(frozen=True)
-class Sets:
-    """Which CPUs cell and provider run on: apart from 4 usable ones on (rule 12), else None: shared."""
-
-    cell: tuple[int, ...] | None
-    provider: tuple[int, ...] | None
-
-    @property
-    def provider_processes(self) -> int:
-        """One for each CPU of its own, one where it shares."""
-        return len(self.provider) if self.provider else 1
-
-
-def cpu_sets() -> Sets:
-    """A quarter of the usable CPUs for the provider."""
-    if usable_cpus() < MIN_CPUS_TO_SHARE or not hasattr(os, "sched_getaffinity"):
-        return Sets(None, None)
-    usable = sorted(os.sched_getaffinity(0))
-    share = len(usable) // 4
-    return Sets(tuple(usable[share:]), tuple(usable[:share]))
+def provider_ports(calls: int, somaxconn: int, processes: int) -> int:
+    """Ports of each provider process: enough backlog for all calls at once."""
+    return -(-calls // (max(1, somaxconn) * processes))
 
 
 class Tables:
@@ -119,19 +101,24 @@ class Bench:
     """What the cells of a run share: the launcher and what an interpreter that runs nothing weighs.
 
     pythons: paths of the interpreters that cells name; a cell that names none runs under this one.
+    softirq_apart: whether the kernel leaves soft interrupts out of process clocks.
     """
 
-    def __init__(self, lane: Lane, somaxconn: int, pythons: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        lane: Lane,
+        somaxconn: int,
+        pythons: Mapping[str, str] | None = None,
+        *,
+        softirq_apart: bool = False,
+    ) -> None:
         self.lane = lane
         self._pythons = pythons or {}
         self.launcher = Launcher()
         self.sets = cpu_sets()
-        self._somaxconn = max(1, somaxconn)
+        self._somaxconn = somaxconn
+        self._softirq_apart = softirq_apart
         self._bare_bytes: dict[str, int | None] = {}
-
-    def ports(self, calls: int) -> int:
-        """Ports of each provider process: enough backlog for all calls at once."""
-        return -(-calls // (self._somaxconn * self.sets.provider_processes))
 
     def measure(self, cell: Cell) -> Facts:
         """Both passes of a cell. Raises CellEnded when it comes to no figures."""
@@ -139,18 +126,19 @@ class Bench:
         schedule = full.head(cell.admitted(full))
         budget_s = cell.budget(full)
         timed, drained = self._timed(cell, schedule, budget_s)
-        memory = self._memory(cell, full) if cell.memory else "read in repetition 1 only"
-        network = CLIENTS[cell.client].network
+        memory: MemoryPass | str = "no memory pass was asked for"
+        if cell.memory:
+            memory = self._memory(cell, full)
+        elif cell.repetition > 1:
+            memory = "read in repetition 1 only"
         return Facts(
             calls=cell.calls,
             full_schedule=full,
             width=cell.width,
-            workers=cell.workers,
             drained=drained,
             budget_s=budget_s,
             timed=timed,
             memory=memory,
-            client_has_provider=network,
             provider_cpus=float(self.sets.provider_processes),
         )
 
@@ -169,7 +157,7 @@ class Bench:
             over_ns = now_ns()
             after, ours = read_host(), self._ours_ns() - ours
             if word is not None:
-                _refused(word, "drained")
+                _expect(word, "drained")
             calls, sent = up.tables.stamps()
             stats = up.providers.stats() if up.providers and word else ()
             if word is not None:
@@ -183,34 +171,34 @@ class Bench:
             startup_s=up.startup_s,
             over_ns=over_ns,
             host=(host, after),
-            ours_ns=ours + readings[-1].cell_total_ns - readings[0].cell_total_ns
-            + readings[-1].provider_ns - readings[0].provider_ns,
+            ours_ns=ours + spent_ns(readings) + self._softirq_ns(host, after),
             spin_ms=(spin_before, spin_ms()),
             provider_stats=stats,
             interpreter=word["facts"] if word else {},
             gc=word["gc"] if word else {},
-        ), word is not None  # fmt: skip
+        ), word is not None
 
     def _memory(self, cell: Cell, full: Schedule) -> MemoryPass | str:
-        """The memory pass, or why it gave nothing. A pool is given as many calls as it can hold."""
-        schedule = full.head(min(cell.calls, cell.width or cell.calls))
+        """The memory pass, or why it gave nothing. It is given as many calls as are in flight together
+        in the timed one: since it holds them all, more would be another load."""
+        schedule = full.head(cell.in_flight(full))
         first = schedule.first[:-1]
         last_first_ns = int((schedule.start_ns + schedule.offset_ns[first]).max())
         wait_s = 3 * last_first_ns / 1e9 + 10.0
-        bare_bytes = self.bare_bytes(cell.axes.python)
         try:
+            bare_bytes = self.bare_bytes(cell.axes.python)
             with self._up(cell, schedule, hold=True) as up:
                 host_ready, ready = read_host(), read_memory(up.pids)
                 until_ns = _go(up) + int(wait_s * 1e9)
-                received = np.asarray(up.tables.calls["received"])
+                received, end = (np.asarray(up.tables.calls[name]) for name in ("received", "end"))
                 try:
-                    while (held := int((received[first] > 0).sum())) < schedule.calls:
+                    while (held := int(((received[first] > 0) & (end == 0)).sum())) < schedule.calls:
                         if now_ns() > until_ns:
                             return f"only {held:,} of {schedule.calls:,} calls in flight after {wait_s:.0f} s"
                         if word := _hear(up.child, READING_S):
-                            _refused(word, "")
+                            _expect(word, "")
                 finally:
-                    del received
+                    del received, end
                 time.sleep(SETTLE_S)
                 host_plateau = read_host()
                 read = cache(read_mappings)
@@ -223,6 +211,8 @@ class Bench:
                     up.child.say("exit")
         except CellEnded as ended:
             return f"memory pass: {ended.status.reason}"
+        except (OSError, http.client.HTTPException) as error:  # a process of the pass is gone
+            return f"memory pass: {type(error).__name__}: {error}"
         if plateau.pss_bytes is None or bare_bytes is None:
             return plateau.reason or "memory could not be read"
         return MemoryPass(
@@ -243,17 +233,20 @@ class Bench:
             stack.callback(tables.close)
             serving = None
             if CLIENTS[cell.client].network:
-                serving = stack.enter_context(
-                    providers(
-                        self.launcher,
-                        tables.schedule,
-                        tables.provider,
-                        processes=self.sets.provider_processes,
-                        ports=self.ports(schedule.calls),
-                        hold=hold,
-                        cpus=self.sets.provider,
-                    )
+                processes = self.sets.provider_processes
+                fresh = providers(
+                    self.launcher,
+                    tables.schedule,
+                    tables.provider,
+                    processes=processes,
+                    ports=provider_ports(schedule.calls, self._somaxconn, processes),
+                    hold=hold,
+                    cpus=self.sets.provider,
                 )
+                try:
+                    serving = stack.enter_context(fresh)
+                except Gone as gone:
+                    raise CellEnded(Status(StatusName.CRASHED, str(gone))) from None
             began = now_ns()
             argv = [self._python(cell.axes.python), "-P", "-m", "streamlanes.cell"]
             child = Child(self.launcher, argv, self.sets.cell)
@@ -262,7 +255,7 @@ class Bench:
             word = _hear(child, START_S)
             if word is None:
                 raise CellEnded(Status(StatusName.CRASHED, f"not ready after {START_S:.0f} s"))
-            _refused(word, "ready")
+            _expect(word, "ready")
             startup_s = (now_ns() - began) / 1e9
             yield Up(child, members(child.pid), tables, serving, startup_s)
 
@@ -275,12 +268,14 @@ class Bench:
             "backend": backend.target,
             "client": CLIENTS[cell.client].forms[backend.waits],
             "calls": schedule.calls,
-            "width": cell.width or 0,
-            "workers": cell.workers,
-            "start_method": cell.axes.start_method,
-            "stack_kib": cell.axes.stack_kib,
-            "switch_ms": cell.axes.switch_ms,
-            "gc": cell.axes.gc or "default",
+            "options": {
+                "width": cell.width or 0,
+                "workers": cell.workers,
+                "start_method": cell.axes.start_method,
+                "stack_kib": cell.axes.stack_kib,
+                "switch_ms": cell.axes.switch_ms,
+                "freeze": cell.axes.gc == "freeze",
+            },
             "hold": hold,
             "addresses": serving.addresses if serving else [],
             "schedule": {"path": tables.schedule.path, "columns": tables.schedule.columns},
@@ -304,6 +299,12 @@ class Bench:
     def _python(self, name: str | None) -> str:
         return sys.executable if name is None else self._pythons[name]
 
+    def _softirq_ns(self, before: HostReading, after: HostReading) -> int:
+        """Soft interrupts that the kernel counted for the host alone: on loopback they are our own."""
+        if not self._softirq_apart or before.cpu_softirq_ns is None or after.cpu_softirq_ns is None:
+            return 0
+        return after.cpu_softirq_ns - before.cpu_softirq_ns
+
     def _ours_ns(self) -> int:
         """CPU of this process and the launcher: known, and no one else's."""
         return time.process_time_ns() + process_cpu_ns(self.launcher.pid)
@@ -311,6 +312,12 @@ class Bench:
     def close(self) -> None:
         """Leave no process behind."""
         self.launcher.close()
+
+
+def spent_ns(readings: Sequence[CpuReading]) -> int:
+    """CPU of cell and provider from the first reading to the last."""
+    first, last = readings[0], readings[-1]
+    return last.cell_total_ns - first.cell_total_ns + last.provider_ns - first.provider_ns
 
 
 class _Cpu:
@@ -345,7 +352,7 @@ def _hear(child: Child, timeout_s: float) -> dict[str, Any] | None:
         raise CellEnded(Status(StatusName.CRASHED, str(gone))) from None
 
 
-def _refused(word: Mapping[str, Any], expected: str) -> None:
+def _expect(word: Mapping[str, Any], expected: str) -> None:
     """Raise CellEnded unless the word is the expected one."""
     if word["word"] == expected:
         return

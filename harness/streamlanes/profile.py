@@ -16,6 +16,8 @@ from streamlanes.errors import UserError, unknown
 
 MAX_BYTES = 1 << 20
 MAX_CELLS = 10_000
+CUSTOM = "custom"
+"""The name of a profile whose matrix came from the command line."""
 DEFAULT_CALLS = 500
 DEFAULT_WORKLOAD = "steady"
 """What a matrix from the command line has where it names none."""
@@ -26,7 +28,8 @@ OneOrMore = int | list[int]
 class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[run]`. seed: of the cells' order. repeats: repetitions of every cell that does not say its own.
 
-    budget_s: of every cell. memory: whether cells have a memory pass.
+    budget_s: of every cell. memory: whether cells have a memory pass. warmup: a small cell of each
+    backend is run and thrown away before its first one counts.
     """
 
     lane: str = "io"
@@ -34,6 +37,7 @@ class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     repeats: int = 1
     budget_s: int | float | None = None
     memory: bool = True
+    warmup: bool = False
 
 
 class CellsTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -118,7 +122,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line asks of a profile.
 
     Any of backends, clients, calls, workload, lane and settings replaces the profile's matrix, with
-    one repetition; what is not named comes from the profile.
+    one repetition. Backends and client that are not named come from the profile; calls are then
+    DEFAULT_CALLS and the workload DEFAULT_WORKLOAD.
     """
 
     backends: list[str] = []
@@ -138,12 +143,12 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
             repeats=self.repeats or profile.run.repeats,
             budget_s=self.budget_s if self.budget_s is not None else profile.run.budget_s,
         )
-        cells = profile.cells
+        name, cells = profile.name, profile.cells
         if self.backends or self.clients or self.calls or self.workload or self.lane or self.settings:
-            cells = self._matrix(profile)
+            name, cells = CUSTOM, self._matrix(profile)
         elif self.repeats:
             cells = [msgspec.structs.replace(each, repeats=self.repeats) for each in cells]
-        return msgspec.structs.replace(profile, run=run, cells=cells)
+        return msgspec.structs.replace(profile, name=name, run=run, cells=cells)
 
     def _matrix(self, profile: Profile) -> list[CellsTable]:
         if not profile.cells:
@@ -152,7 +157,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
             CellsTable(
                 backends=self.backends or _distinct(name for one in profile.cells for name in one.backends),
                 client=client,
-                workload=self.workload or DEFAULT_WORKLOAD,
+                workload=self.workload or ("trace" if "trace" in self.settings else DEFAULT_WORKLOAD),
                 calls=self.calls or [DEFAULT_CALLS],
                 repeats=self.repeats or 1,
                 set={axis: values[0] for axis, values in self.settings.items() if len(values) == 1},
@@ -189,7 +194,10 @@ def parse(text: bytes, source: str, name: str) -> Profile:
     for repeats in (found.run.repeats, *(table.repeats for table in found.cells)):
         if repeats is not None and not 1 <= repeats <= 1000:
             raise UserError(f"profile {source}: repeats is {repeats}; it must be from 1 to 1000")
-    return msgspec.structs.replace(found, name=found.name or name)
+    name = found.name or name
+    if not re.fullmatch(r"\w[\w.-]{0,63}", name, re.ASCII):
+        raise UserError(f"profile {source}: the name {name!r} cannot name a folder; use letters and digits")
+    return msgspec.structs.replace(found, name=name)
 
 
 def parse_axes(values: dict[str, Any]) -> Axes:

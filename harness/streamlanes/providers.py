@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from streamlanes.children import Child, Gone, Launcher
-from streamlanes.errors import UserError
 from streamlanes.probe.cpu import process_cpu_ns
 from streamlanes.samples import Table
 
@@ -70,7 +69,10 @@ def providers(
     hold: bool,
     cpus: Sequence[int] | None,
 ) -> Iterator[Providers]:
-    """`processes` fresh provider processes with `ports` ports each, gone at the end of the block."""
+    """`processes` fresh provider processes with `ports` ports each, gone at the end of the block.
+
+    Raises Gone when one does not come up.
+    """
     spec = {
         "schedule": {"path": schedule.path, "columns": schedule.columns},
         "stamps": {"path": stamps.path, "columns": stamps.columns},
@@ -85,7 +87,10 @@ def providers(
             child = Child(launcher, [sys.executable, "-P", "-m", "streamlanes.provider"], cpus)
             children.append(child)
             child.say(spec)
-        heard = [_ready(child) for child in children]
+        try:
+            heard = [_ready(child) for child in children]
+        except Gone as gone:
+            raise Gone(f"the provider does not start: {gone}") from None
         yield Providers(children, heard)
     finally:
         for child in children:
@@ -93,12 +98,10 @@ def providers(
 
 
 def _ready(child: Child) -> list[int]:
-    try:
-        word = child.hear(START_S)
-    except Gone as gone:
-        raise UserError(f"the provider does not start: {gone}", 4) from None
+    """Its ports. Raises Gone when it does not come up."""
+    word = child.hear(START_S)
     if word is None:
-        raise UserError(f"the provider does not start: no answer in {START_S:.0f} s", 4)
+        raise Gone(f"no answer in {START_S:.0f} s")
     if word["word"] != "ready":
-        raise UserError(f"the provider does not start: {word.get('reason')}", 4)
+        raise Gone(str(word.get("reason")))
     return [int(port) for port in word["ports"]]

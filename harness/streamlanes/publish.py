@@ -45,11 +45,12 @@ def publish(folder: Path) -> Path:
     """Copy a run, draw its charts, render the README. Returns the published folder."""
     run = load_run(folder)
     into = PUBLISHED / slug(run.records[0].machine) / str(run.info["profile"]["name"])
+    kept = {name: (folder / name).read_bytes() for name in (INFO, RECORDS)}
     if into.exists():
-        shutil.rmtree(into)
+        shutil.rmtree(into)  # also when it is the run itself, published again
     into.mkdir(parents=True)
-    for name in (INFO, RECORDS):
-        shutil.copyfile(folder / name, into / name)
+    for name, data in kept.items():
+        (into / name).write_bytes(data)
     for name in dict.fromkeys(record.cell.lane for record in run.records):
         for chart in draw(run, lane_named(name), into):
             if chart.png is not None:

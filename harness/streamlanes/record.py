@@ -32,6 +32,7 @@ class StatusName(enum.StrEnum):
 class FlagName(enum.StrEnum):
     """Why a figure may not be the backend's own (DESIGN.md, rule 13)."""
 
+    FAILED_CALLS = "failed-calls"
     CLIENT_LIMITED = "client-limited"
     PROVIDER_LIMITED = "provider-limited"
     CAPPED = "capped"
@@ -58,7 +59,8 @@ class Quality(enum.StrEnum):
 class Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the cell ended, why, and how far it came.
 
-    reason: one line, null for `ok`. reached: calls started when a limit refused the next one.
+    reason: one line, null for `ok`. reached: calls (of a pool: workers) started when the system refused
+    the next one.
     """
 
     name: StatusName
@@ -74,7 +76,8 @@ class Flag(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CellInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was measured. `id` is the cell's identity within a run; `axes` holds resolved values."""
+    """What was measured. `id` is the cell's identity within a run; `axes` holds resolved values, `asked`
+    those that the profile or the command line had set."""
 
     id: str
     lane: str
@@ -84,6 +87,7 @@ class CellInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     calls: int
     repetition: int
     axes: dict[str, Any]
+    asked: dict[str, Any] = {}
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -3,17 +3,25 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+import numpy as np
+
 from streamlanes.cells import Cell
 from streamlanes.facts import Facts, Missing
 from streamlanes.flags import flags
 from streamlanes.lanes.base import Lane
 from streamlanes.record import CellInfo, Quality, Record, Status, StatusName
+from streamlanes.samples import Outcome
 from streamlanes.workload import build
+
+LATE_ACCEPT_NS = 50_000_000
+"""A connection the provider took this long after the caller had it waited in its accept queue."""
 
 
 def record(cell: Cell, lane: Lane, machine: Mapping[str, Any], facts: Facts) -> Record:
     """The record of a cell that ran to its end or to its budget."""
     view = lane.view(facts)
+    _check_accounts(facts)
     groups: dict[str, dict[str, Any]] = {}
     missing: dict[str, str] = {}
     quality: dict[str, Quality] = {}
@@ -26,11 +34,6 @@ def record(cell: Cell, lane: Lane, machine: Mapping[str, Any], facts: Facts) -> 
         if metric.quality is not Quality.MEASURED:
             quality[metric.path] = metric.quality
         _put(groups, metric.path, figure)
-    gc: dict[str, Any] = dict(facts.timed.gc)
-    if not gc:
-        gc = dict.fromkeys(("collections", "pause_ms_total", "pause_ms_max"))
-        missing |= {f"gc.{name}": "the cell was stopped before it could report" for name in gc}
-    groups["gc"] = gc
     groups["provider"] = provider(facts)
     return Record(
         cell=info(cell, facts.timed.interpreter),
@@ -42,6 +45,13 @@ def record(cell: Cell, lane: Lane, machine: Mapping[str, Any], facts: Facts) -> 
         quality=quality,
         **_grouped(groups),
     )
+
+
+def _check_accounts(facts: Facts) -> None:
+    """Every call that began has one outcome or none yet, and no other call has one."""
+    stamps = facts.timed.calls
+    assert not ((stamps.begin == 0) & (stamps.outcome > 0)).any(), "a call ended that never began"
+    assert set(np.unique(stamps.outcome)) <= {0, *Outcome}, "an outcome that does not exist"
 
 
 def failed(cell: Cell, lane: Lane, machine: Mapping[str, Any], status: Status) -> Record:
@@ -93,6 +103,7 @@ def info(cell: Cell, interpreter: Mapping[str, Any]) -> CellInfo:
         calls=cell.calls,
         repetition=cell.repetition,
         axes=axes,
+        asked=msgspec.to_builtins(cell.asked),
     )
 
 
@@ -102,12 +113,15 @@ def provider(facts: Facts) -> dict[str, Any]:
     if not said:
         return {}
     late = [each["lateness_ms"] for each in said]
+    stamps = facts.timed.provider
+    waited_ns = stamps.accepted - facts.timed.calls.connected if stamps else None
     return {
         "processes": len(said),
         "cpus": facts.provider_cpus,
         "requests": _total(said, "requests"),
-        "peak_in_flight": _total(said, "peak_in_flight"),
+        "peak_in_flight": _total(said, "peak_in_flight"),  # of several processes: not at one instant
         "abandoned": _total(said, "abandoned"),
+        "late_accepts": None if waited_ns is None else int((waited_ns > LATE_ACCEPT_NS).sum()),
         "lateness_ms": late[0],
     }
 

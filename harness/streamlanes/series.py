@@ -62,7 +62,7 @@ class Point:
 
     def figures(self, path: str) -> list[tuple[Record, float]]:
         """Each repetition that has the figure. A cell that was stopped has timings of another load, so
-        they are left out; its memory was read in a pass of its own, with every call in flight."""
+        they are left out; its memory was read in a pass of its own, at its full number in flight."""
         pairs = ((record, record.figure(path)) for record in self.records)
         own_pass = path.startswith("memory.")
         return [(r, v) for r, v in pairs if v is not None and (own_pass or r.status.name is StatusName.OK)]
@@ -101,6 +101,32 @@ def points(records: Iterable[Record]) -> list[Point]:
     return sorted(found, key=lambda p: (p.client, p.workload, p.calls, line_order(p.line)))
 
 
+def select(records: Iterable[Record], varied: str | None) -> list[Record]:
+    """The records a chart is about: those that sweep the axis `varied`, or without one those of the
+    main comparison, in which every backend runs as it comes.
+
+    What all cells of a family were asked for (a seed, a token count) is the run's frame and no sweep.
+    """
+    families: dict[tuple[str, str, int, str], list[Record]] = defaultdict(list)
+    for record in records:
+        families[_family(record)].append(record)
+    found: list[Record] = []
+    for family in families.values():
+        swept = {axis for record in family for axis in record.cell.asked} - _common(family)
+        if varied is None:
+            default = [record for record in family if not swept & set(record.cell.asked)]
+            found += default or family
+        elif len({_text(record.cell.axes.get(varied)) for record in family}) > 1:
+            found += [record for record in family if not (swept - {varied}) & set(record.cell.asked)]
+    return found
+
+
+def _common(family: Sequence[Record]) -> set[str]:
+    """The axes for which every cell was asked the same value."""
+    first = family[0].cell.asked
+    return {axis for axis, value in first.items() if all(r.cell.asked.get(axis) == value for r in family)}
+
+
 def line_order(line: Line) -> tuple[int, str, tuple[tuple[float, str], ...]]:
     """The registry's order, then by name; variants by size where they are numbers."""
     place = list(BACKENDS).index(line.backend) if line.backend in BACKENDS else len(BACKENDS)
@@ -132,19 +158,22 @@ def _family(record: Record) -> tuple[str, str, int, str]:
 def _varied(records: Sequence[Record]) -> dict[tuple[str, str, int, str], list[str]]:
     """The axes that differ within one repetition of one family: settings compared side by side.
 
-    Across repetitions nothing is compared, so a seed of its own for each makes no line of its own.
+    Only those that one cell at the least was asked for: the others follow from them. Across repetitions
+    nothing is compared, so a seed of its own for each makes no line of its own.
     """
+    asked: dict[tuple[str, str, int, str], set[str]] = defaultdict(set)
     seen: dict[tuple[str, str, int, str], dict[tuple[int, str], set[str]]] = defaultdict(
         lambda: defaultdict(set)
     )
     for record in records:
+        asked[_family(record)] |= record.cell.asked.keys()
         for axis, value in record.cell.axes.items():
             if value is not None:  # a cell that never ran does not know what its interpreter would set
                 seen[_family(record)][record.cell.repetition, axis].add(_text(value))
     return defaultdict(
         list,
         {
-            family: sorted({axis for (_, axis), values in axes.items() if len(values) > 1})
+            family: sorted({axis for (_, axis), values in axes.items() if len(values) > 1} & asked[family])
             for family, axes in seen.items()
         },
     )

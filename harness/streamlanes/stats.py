@@ -103,8 +103,10 @@ def noise(values: Sequence[float]) -> float | None:
 def same(ratio: Ratio, noise_share: float | None) -> bool:
     """Whether a and b may be called the same: the interval holds 1, or the difference is below noise.
 
-    With neither an interval nor a known noise nothing may be claimed, so the answer is False.
+    With neither an interval nor a known noise no difference may be claimed, so the answer is True.
     """
     if ratio.low is not None and ratio.high is not None and ratio.low <= 1 <= ratio.high:
         return True
-    return noise_share is not None and abs(ratio.value - 1) < noise_share
+    if noise_share is None:
+        return ratio.low is None
+    return abs(ratio.value - 1) < noise_share

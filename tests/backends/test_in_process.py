@@ -37,7 +37,7 @@ class Noting:
 def test_every_job_runs_once_and_not_before_its_start(name: str):
     schedule, samples = tables(small_schedule(12, arrival="ramp", ramp_s=0.05))
     noting = Noting()
-    jobs = Jobs(noting, schedule, range(12))
+    jobs = Jobs(noting, (schedule, samples), range(12))
     backend = load(BACKENDS[name].target)(jobs, Options(width=3, workers=1))
     backend.open()
     schedule["header"][ORIGIN] = time.perf_counter_ns() + 5_000_000
@@ -66,7 +66,9 @@ def test_a_thread_that_is_refused_ends_the_ramp_with_the_count(monkeypatch: pyte
             raise RuntimeError("can't start new thread")
         real(self)
 
-    backend = load(BACKENDS["threads"].target)(Jobs(noting, schedule, range(8)), Options(width=0, workers=1))
+    backend = load(BACKENDS["threads"].target)(
+        Jobs(noting, (schedule, samples), range(8)), Options(width=0, workers=1)
+    )
     backend.open()
     monkeypatch.setattr(threading.Thread, "start", start)
     with pytest.raises(Refused) as refusal:
@@ -92,7 +94,7 @@ def test_a_blocking_job_that_yields_is_an_error():
 
 def test_shares_are_disjoint_and_complete():
     schedule, samples = tables(small_schedule(10))
-    jobs = Jobs(Noting(), schedule, range(10))
+    jobs = Jobs(Noting(), (schedule, samples), range(10))
     shares = [jobs.share(which, 3) for which in range(3)]
     assert sorted(call for share in shares for call in share.calls) == list(range(10))
     assert [len(share.calls) for share in shares] == [4, 3, 3]

@@ -11,6 +11,31 @@ from streamlanes.provider.wheel import Wheel
 TICK_NS = 1_000_000
 
 
+def test_an_error_in_one_item_does_not_stop_the_others():
+    fired: list[str] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda loop, context: fired.append(type(context["exception"]).__name__))
+        over = loop.create_future()
+
+        def fire(item: str, now: int) -> None:
+            if item == "bad":
+                raise KeyError(item)
+            fired.append(item)
+            over.set_result(None)
+
+        wheel = Wheel(loop, TICK_NS, fire)
+        now = time.perf_counter_ns()
+        wheel.at(now + TICK_NS, "bad")
+        wheel.at(now + 10 * TICK_NS, "good")
+        await asyncio.wait_for(over, 30)
+        wheel.close()
+
+    asyncio.run(main())
+    assert fired == ["KeyError", "good"]
+
+
 @pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, uvloop.new_event_loop])
 def test_items_fire_once_in_the_order_of_their_ticks(loop_factory):
     fired: list[tuple[str, int]] = []

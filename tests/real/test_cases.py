@@ -58,16 +58,23 @@ def test_c3_a_low_hard_limit_skips_that_cell_with_the_command_and_keeps_the_othe
 @pytest.mark.parametrize("backend", ["asyncio", "uvloop"])
 def test_d1_early_timers_are_kept_and_reported(tmp_path: Path, backend: str):
     settings = [part for axis in ("tokens=60", "gap_ms=10.4") for part in ("--set", axis)]
-    done = run("run", "-b", backend, "-c", "timer", "-n", "1", *settings, "--json", cwd=tmp_path)
-    (made,) = records(done)
-    late = made["latency"]["lateness_ms"]
-    assert late["count"] == 60
-    if backend == "uvloop":
-        assert late["min"] < 0
-        assert late["early_share"] > 0
-    else:
-        assert late["min"] >= -0.05
-        assert late["early_share"] == pytest.approx(0, abs=0.5)
+    for attempt in range(3):
+        out = str(tmp_path / str(attempt))
+        done = run(
+            "run", "-b", backend, "-c", "timer", "-n", "1", *settings, "--json", "--out", out, cwd=tmp_path
+        )
+        (made,) = records(done)
+        late, stream = made["latency"]["lateness_ms"], made["latency"]["stream_ms"]
+        assert late["count"] == 60
+        if backend == "asyncio":
+            assert stream["min"] >= -0.05
+            return
+        on_time = made["latency"]["start_lag_ms"]["max"] == 0
+        if on_time and late["early_share"] > 0:  # on a starved machine nothing is early: then once more
+            assert late["min"] < 0
+            assert late["min"] == stream["min"]
+            return
+    pytest.fail("uvloop was never early: a clamp, or three starved runs")
 
 
 def test_d5_a_pool_states_its_width_and_its_waves(tmp_path: Path):

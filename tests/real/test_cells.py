@@ -7,6 +7,7 @@ from streamlanes.cells import Axes, Cell
 from streamlanes.clients import CLIENTS
 from streamlanes.lanes.io import LANE
 from streamlanes.process import Bench
+from streamlanes.providers import Providers
 from streamlanes.record import Record, StatusName
 from streamlanes.recording import record
 
@@ -96,6 +97,34 @@ def test_what_was_set_is_what_ran(bench: Bench):
     assert made.interpreter["stack_kib"] == 512
     assert made.interpreter["switch_ms"] == pytest.approx(50.0)
     assert made.cell.axes["gc"] == "freeze"
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_what_was_set_holds_in_the_workers_too(bench: Bench, method: str):
+    axes = {"stack_kib": 512, "switch_ms": 50.0, "gc": "freeze", "start_method": method}
+    made = measured(bench, cell("processes+threads", "timer", **axes))
+    assert made.interpreter["stack_kib"] == 512
+    assert made.interpreter["switch_ms"] == pytest.approx(50.0)
+    assert made.counts["ok"] == CALLS
+
+
+def test_calls_of_one_token_are_held_too(bench: Bench):
+    made = measured(bench, cell("asyncio", "streams", memory=True, tokens=1.0))
+    assert made.memory["held_calls"] == CALLS
+    assert made.counts["ok"] == CALLS
+
+
+def test_a_process_that_dies_in_the_memory_pass_costs_the_memory_figures_only(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+):
+    def gone(self: Providers) -> None:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr(Providers, "release", gone)
+    made = measured(bench, cell("asyncio", "streams", memory=True))
+    assert made.status.name is StatusName.OK
+    assert made.memory["per_call_bytes"] is None
+    assert "Connection refused" in made.missing["memory.per_call_bytes"]
 
 
 def test_workers_share_the_calls(bench: Bench):

@@ -1,5 +1,9 @@
 """What a backend runs, and what it must offer."""
 
+import gc
+import resource
+import sys
+import threading
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -27,21 +31,28 @@ class Refused(Exception):
 class Jobs:
     """N jobs and when each is meant to start. Picklable.
 
-    run: the coroutine function done for each index. calls: the indices, in order of their start.
+    run: the coroutine function done for each index. tables: the schedule first, then whatever the jobs
+    write. calls: the indices, in order of their start.
     """
 
     run: Callable[[int], Coroutine[Any, Any, None]]
-    schedule: Table
+    tables: tuple[Table, ...]
     calls: range
+
+    def touch(self) -> None:
+        """Map every page in this process: a forked worker's first stamps would pay for it else."""
+        for table in self.tables:
+            table.touch()
 
     def start_ns(self, call: int) -> int:
         """The call's intended start on CLOCK_MONOTONIC, once the origin is known."""
-        at: int = self.schedule["header"][ORIGIN] + self.schedule["start"][call]
+        schedule = self.tables[0]
+        at: int = schedule["header"][ORIGIN] + schedule["start"][call]
         return at
 
     def share(self, which: int, among: int) -> "Jobs":
         """Every `among`-th job from `which` on: the same arrivals, thinned."""
-        return Jobs(self.run, self.schedule, self.calls[which::among])
+        return Jobs(self.run, self.tables, self.calls[which::among])
 
 
 @dataclass(frozen=True)
@@ -49,12 +60,39 @@ class Options:
     """What a person may set of a backend; None leaves the library's own default.
 
     width: calls at a time of a pool. workers: processes that share the calls. start_method: how
-    those are started.
+    those are started. stack_kib: of each new thread. switch_ms: the interpreter's switch interval.
+    freeze: move what start-up allocated out of the garbage collector's sight. The last three are
+    applied in every process that runs jobs.
     """
 
     width: int
     workers: int
     start_method: str | None = None
+    stack_kib: int | None = None
+    switch_ms: float | None = None
+    freeze: bool = False
+
+    def configure(self) -> None:
+        """Set what was asked for in this process; what was not keeps the interpreter's default."""
+        if self.stack_kib is not None:
+            threading.stack_size(self.stack_kib * 1024)
+        if self.switch_ms is not None:
+            sys.setswitchinterval(self.switch_ms / 1000)
+
+    def settle(self) -> None:
+        """The last thing before this process is ready."""
+        if self.freeze:
+            gc.collect()
+            gc.freeze()
+
+
+def settings() -> dict[str, object]:
+    """What really holds in this process: the switch interval, and the stack of a new thread."""
+    stack_bytes = threading.stack_size() or resource.getrlimit(resource.RLIMIT_STACK)[0]
+    return {
+        "switch_ms": sys.getswitchinterval() * 1000,
+        "stack_kib": None if stack_bytes == resource.RLIM_INFINITY else stack_bytes // 1024,
+    }
 
 
 class Backend(Protocol):

@@ -12,10 +12,13 @@ _jobs: Jobs
 _together: Barrier
 
 
-def _enter(jobs: Jobs, together: Barrier) -> None:
+def _enter(jobs: Jobs, together: Barrier, options: Options) -> None:
     """A worker's start: the jobs come once, not with every call."""
     global _jobs, _together
     _jobs, _together = jobs, together
+    options.configure()
+    jobs.touch()
+    options.settle()
 
 
 def _meet() -> None:
@@ -38,7 +41,7 @@ class ProcessPool:
             max_workers=self._width,
             mp_context=self._context,
             initializer=_enter,
-            initargs=(jobs, self._together),
+            initargs=(jobs, self._together, options),
         )
 
     def open(self) -> None:
@@ -61,8 +64,8 @@ class ProcessPool:
             future.result()
 
     def facts(self) -> dict[str, object]:
-        """The width and the start method that ran."""
-        return {"width": self._width, "start_method": self._context.get_start_method()}
+        """The width and the start method that ran; nobody watched the workers' garbage collector."""
+        return {"width": self._width, "start_method": self._context.get_start_method(), "gc": {}}
 
     def close(self) -> None:
         """End the workers."""

@@ -6,7 +6,7 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
-from streamlanes.backends.base import Backend, Jobs, Options, Refused
+from streamlanes.backends.base import Backend, Jobs, Options, Refused, settings
 from streamlanes.pauses import merged, watched
 
 Report = tuple[str, object]
@@ -18,13 +18,16 @@ def _worker(target: str, jobs: Jobs, options: Options, pipe: Connection) -> None
     module, attribute = target.split(":")
     make: Callable[[Jobs, Options], Backend] = getattr(import_module(module), attribute)
     try:
+        options.configure()
+        jobs.touch()
         backend = make(jobs, options)
         backend.open()
+        options.settle()
         pipe.send(("ready", {}))
         pipe.recv()
         with watched() as pauses:
             backend.run()
-        pipe.send(("drained", {**backend.facts(), "gc": pauses.facts()}))
+        pipe.send(("drained", {**backend.facts(), **settings(), "gc": pauses.facts()}))
     except Refused as refusal:
         pipe.send(("refused", (refusal.reached, refusal.reason)))
     except Exception as error:
@@ -91,7 +94,7 @@ class Processes:
         return facts
 
     def facts(self) -> dict[str, object]:
-        """A worker's facts, the worker count, the start method."""
+        """A worker's facts and settings, the worker count, the start method."""
         return {
             **self._facts,
             "workers": len(self._workers),

@@ -14,7 +14,7 @@ class ToThread:
     def __init__(self, jobs: Jobs, width: int) -> None:
         self._width = width
         self._blocking = jobs
-        self._jobs = Jobs(self._one, jobs.schedule, jobs.calls)
+        self._jobs = Jobs(self._one, jobs.tables, jobs.calls)
         self._executor = ThreadPoolExecutor(max_workers=width)
         self._runner = asyncio.Runner()
 

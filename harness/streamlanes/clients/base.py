@@ -68,5 +68,7 @@ READ_BYTES = 16 * 1024
 
 
 def refused(status: int) -> Outcome:
-    """The outcome of an answer that is no success."""
+    """The outcome of an answer that is no success; a redirect is none that a stream can follow."""
+    if status < 400:
+        return Outcome.PROTOCOL_ERROR
     return Outcome.STATUS_5XX if status >= 500 else Outcome.STATUS_4XX

@@ -45,12 +45,12 @@ class _Call(asyncio.BufferedProtocol):
         answer = self._answer
         try:
             body = answer.feed(bytes(_BUFFER[:nbytes]))
-            if body and answer.status < 400:
+            if body and answer.status < 300:
                 self._into.feed(body, now)
         except (HttpError, ProtocolError, EventTooLong):
             self._end(Outcome.PROTOCOL_ERROR)
             return
-        if answer.status >= 400:
+        if answer.status >= 300:
             self._end(refused(answer.status))
         elif answer.complete:
             self._into.closed(now)
@@ -82,7 +82,9 @@ class Floor:
         loop = asyncio.get_running_loop()
         over = loop.create_future()
         try:
-            transport, _ = await loop.create_connection(lambda: _Call(into, host, over), host, port)
+            transport, _ = await loop.create_connection(
+                lambda: _Call(into, f"{host}:{port}", over), host, port
+            )
         except OSError:
             into.end(Outcome.CONNECT_ERROR, now_ns())
             return

@@ -29,7 +29,7 @@ class Floor:
             into.stamp("connected", now)
             into.stamp("sent", now)
             try:
-                connection.sendall(post(host, CHAT_PATH, into.request))
+                connection.sendall(post(f"{host}:{port}", CHAT_PATH, into.request))
                 answer = ResponseDecoder()
                 buffer = bytearray(BUFFER_BYTES)
                 view = memoryview(buffer)
@@ -37,7 +37,7 @@ class Floor:
                 while count := receive(buffer):
                     now = now_ns()
                     body = answer.feed(bytes(view[:count]))
-                    if answer.status >= 400:
+                    if answer.status >= 300:
                         into.end(refused(answer.status), now)
                         return
                     if body:

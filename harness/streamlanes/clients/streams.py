@@ -24,12 +24,12 @@ class Streams:
         into.stamp("connected", now_ns())
         try:
             into.stamp("sent", now_ns())
-            writer.write(post(host, CHAT_PATH, into.request))
+            writer.write(post(f"{host}:{port}", CHAT_PATH, into.request))
             answer = ResponseDecoder()
             while data := await reader.read(READ_BYTES):
                 now = now_ns()
                 body = answer.feed(data)
-                if answer.status >= 400:
+                if answer.status >= 300:
                     into.end(refused(answer.status), now)
                     return
                 if body:

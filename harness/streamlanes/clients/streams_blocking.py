@@ -25,12 +25,12 @@ class Streams:
         with connection:
             try:
                 into.stamp("sent", now_ns())
-                connection.sendall(post(host, CHAT_PATH, into.request))
+                connection.sendall(post(f"{host}:{port}", CHAT_PATH, into.request))
                 answer = ResponseDecoder()
                 while data := connection.recv(READ_BYTES):
                     now = now_ns()
                     body = answer.feed(data)
-                    if answer.status >= 400:
+                    if answer.status >= 300:
                         into.end(refused(answer.status), now)
                         return
                     if body:

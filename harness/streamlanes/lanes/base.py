@@ -2,11 +2,12 @@
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from streamlanes.facts import Missing
 from streamlanes.record import Quality, Record
+from streamlanes.workload import TOGETHER
 
 
 class Better(enum.StrEnum):
@@ -69,8 +70,11 @@ class Panel:
 class Chart:
     """A picture of a run, with the question it answers as its title.
 
-    x: path of the horizontal axis. backends: which are drawn at most, None for all (the reason for
-    a choice stands in `note`). only: which records take part.
+    x: path of the horizontal axis. arriving: path and name of the one for cells whose calls come and go
+    (Poisson, traces): since they are never all in flight, their number says nothing of the load; None
+    for the same as the others. backends: which are drawn at most, None for all (the reason for a
+    choice stands in `note`). varied: the axis whose sweep is drawn; None for the main comparison, in
+    which every backend runs as it comes (series.select).
     """
 
     name: str
@@ -81,7 +85,13 @@ class Chart:
     panels: tuple[Panel, ...]
     note: str = ""
     backends: tuple[str, ...] | None = None
-    only: Callable[[Record], bool] = field(default=lambda record: True)
+    varied: str | None = None
+    arriving: tuple[str, str] | None = None
+
+    def across(self, record: Record) -> tuple[str, str]:
+        """Path and name of the horizontal axis on which this record stands."""
+        together = record.cell.axes.get("arrival") in (None, *TOGETHER)
+        return (self.x, self.x_axis) if together or self.arriving is None else self.arriving
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from streamlanes.facts import Missing
-from streamlanes.lanes import memory
-from streamlanes.lanes.base import Better, Chart, Kind, Lane, Metric, Panel, Pool
+from streamlanes.lanes import gc, memory
+from streamlanes.lanes.base import Better, Lane, Metric, Pool
+from streamlanes.lanes.io_charts import CHARTS
 from streamlanes.metrics import (
     MEMBERS,
     Calls,
@@ -96,6 +97,7 @@ _TIME = (
         NEITHER,
         "the wall of a backend without any cost",
         lambda c: c.facts.full_schedule.ideal_wall_s,
+        quality=Quality.DERIVED,
     ),
     _time(
         "overrun_s",
@@ -157,7 +159,7 @@ _LATENCY = {
     "ttft_ms": "first token received minus intended start",
     "inter_chunk_ms": "between a call's consecutive tokens",
     "e2e_ms": "a call's end minus its intended start",
-    "start_lag_ms": "request seen by the provider minus intended start",
+    "start_lag_ms": "request seen by the provider (timer: what due times count from) minus intended start",
     "queue_ms": "a call's first line minus its intended start",
     "connect_ms": "a call's first line to its connection",
     "accept_ms": "connection made to request seen by the provider",
@@ -175,7 +177,7 @@ def _latency(name: str, text: str) -> list[Metric]:
         Metric(
             path=f"latency.{name}.{which}",
             unit=units.get(which, "ms"),
-            better=NEITHER if which in units else LOWER,
+            better=NEITHER if which in units or which == "min" else LOWER,
             help=f"{text}: {which}",
             pool=Pool.MEDIAN,
             of=member(which),
@@ -239,13 +241,25 @@ _COUNTS = (
         LOWER,
     ),
     _count("peak_in_flight", "most calls at once, from request sent to end", lambda c: c.peak_in_flight),
+    Metric(
+        path="counts.mean_in_flight",
+        unit="",
+        better=NEITHER,
+        help="calls in flight, averaged over the wall: from request sent to end",
+        of=lambda c: c.mean_in_flight,
+    ),
     _count(
         "in_flight_target", "the peak that schedule and width ask for", lambda c: in_flight_target(c.facts)
     ),
     _count("threads_peak", "threads of the tree at the memory pass's plateau", _of_memory("threads")),
     _count("fds_peak", "open descriptors of the tree at the memory pass's plateau", _of_memory("fds")),
     *(
-        _count(how.name.lower(), f"calls that ended {how.name.lower()}", _ended(how))
+        _count(
+            how.name.lower(),
+            f"calls that ended {how.name.lower()}",
+            _ended(how),
+            HIGHER if how is Outcome.OK else LOWER,
+        )
         for how in Outcome
         if how is not Outcome.UNFINISHED
     ),
@@ -265,87 +279,6 @@ _WORK = (
     ),
 )
 
-_GROWING = ("asyncio", "uvloop", "threads", "processes+asyncio", "processes+uvloop", "processes+threads")
-
-_CHARTS = (
-    Chart(
-        name="lateness",
-        title="How late do tokens come?",
-        kind=Kind.GROWTH,
-        x="cell.calls",
-        x_axis="calls in flight",
-        panels=(Panel(y=("latency.stream_ms.p99",), axis="stream lateness p99, ms"),),
-        backends=_GROWING,
-        note="Lateness without start lag. Bounded pools are in a chart of their own.",
-    ),
-    Chart(
-        name="overrun",
-        title="How much longer than ideal, and how late do calls start?",
-        kind=Kind.GROWTH,
-        x="cell.calls",
-        x_axis="calls in flight",
-        panels=(
-            Panel(y=("time.overrun_s",), axis="overrun, s"),
-            Panel(y=("latency.start_lag_ms.p99",), axis="start lag p99, ms"),
-        ),
-        backends=_GROWING,
-    ),
-    Chart(
-        name="cpu",
-        title="What does a token cost in CPU?",
-        kind=Kind.GROWTH,
-        x="cell.calls",
-        x_axis="calls in flight",
-        panels=(
-            Panel(y=("time.cpu_us_per_token",), axis="client CPU per token, us", log=False),
-            Panel(y=("time.provider_cpu_us_per_token",), axis="provider CPU per token, us", log=False),
-        ),
-        backends=_GROWING,
-        note="Steady window only, while all calls stream. Loopback charges some receive work to the sender.",
-    ),
-    Chart(
-        name="memory",
-        title="What does a call in flight cost in memory?",
-        kind=Kind.BARS,
-        x="cell.calls",
-        x_axis="calls in flight",
-        panels=(
-            Panel(
-                y=("memory.per_call_bytes", "memory.fixed_per_call_bytes"),
-                labels=("per call", "fixed part's share"),
-                axis="resident, KiB per call",
-                log=False,
-                scale=1 / 1024,
-            ),
-            Panel(
-                y=("memory.kernel_per_call_bytes",),
-                axis="kernel (host-wide), KiB per call",
-                log=False,
-                scale=1 / 1024,
-            ),
-            Panel(y=("memory.reserved_per_call_bytes",), axis="reserved, KiB per call", scale=1 / 1024),
-        ),
-        backends=_GROWING,
-        note="Resident: private and shared PSS at the plateau minus a bare interpreter. Bounded pools hold "
-        "few calls at once; they are in the table.",
-    ),
-    Chart(
-        name="pools",
-        title="What does a bounded pool do to the wall?",
-        kind=Kind.POOLS,
-        x="cell.axes.width",
-        x_axis="pool width",
-        panels=(
-            Panel(
-                y=("time.wall_s", "time.predicted_wall_s", "time.projected_wall_s"),
-                labels=("measured", "predicted", "projected"),
-                axis="wall, s",
-            ),
-        ),
-        note="Predicted: calls in order of arrival in front of that many servers, nothing else.",
-    ),
-)
-
 LANE = Lane(
     name="io",
     job="streamlanes.jobs.io:IoJob",
@@ -355,10 +288,11 @@ LANE = Lane(
         *_TIME,
         *(metric for name, text in _LATENCY.items() for metric in _latency(name, text)),
         *memory.METRICS,
+        *gc.METRICS,
         *_COUNTS,
         *_WORK,
     ),
-    charts=_CHARTS,
+    charts=CHARTS,
     headline=(
         "latency.stream_ms.p99",
         "time.cpu_us_per_token",

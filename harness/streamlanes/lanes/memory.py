@@ -17,17 +17,18 @@ def _metric(
     *,
     quality: Quality = Quality.MEASURED,
     gone: str = "unreadable",
+    better: Better = Better.LOWER,
 ) -> Metric:
     def of(facts: Facts) -> float | Missing:
         if isinstance(facts.memory, str):
             return Missing(facts.memory)
         found = take(facts.memory)
-        return Missing(facts.memory.plateau.reason or gone) if found is None else found
+        return Missing(gone) if found is None else found
 
     return Metric(
         path=f"memory.{path}",
         unit=unit,
-        better=Better.LOWER,
+        better=better,
         help=text,
         quality=quality,
         of=lambda view: of(view.facts),
@@ -62,7 +63,13 @@ def _kernel(memory: MemoryPass) -> int | None:
 
 
 METRICS = (
-    _metric("bare_bytes", "B", "an interpreter that runs nothing, PSS", lambda m: m.bare_bytes),
+    _metric(
+        "bare_bytes",
+        "B",
+        "an interpreter that runs nothing, PSS",
+        lambda m: m.bare_bytes,
+        better=Better.NEITHER,
+    ),
     _metric(
         "fixed_bytes",
         "B",
@@ -84,7 +91,13 @@ METRICS = (
         lambda m: _each(_minus(m.ready.pss_bytes, m.bare_bytes), m.held),
         quality=Quality.DERIVED,
     ),
-    _metric("held_calls", "calls", "calls in flight while memory was read", lambda m: m.held),
+    _metric(
+        "held_calls",
+        "calls",
+        "calls in flight while memory was read",
+        lambda m: m.held,
+        better=Better.NEITHER,
+    ),
     _metric(
         "plateau_pss_bytes",
         "B",

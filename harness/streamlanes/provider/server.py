@@ -125,7 +125,7 @@ class Connection(asyncio.Protocol):
             return
         try:
             call = call_index(body)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             self._answer(
                 400, {"error": {"message": f"bad request: {error}", "type": "invalid_request_error"}}
             )

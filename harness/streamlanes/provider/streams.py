@@ -73,6 +73,9 @@ class Streams:
             call = self._next_call
             self._next_call += 1
         row = call % self.calls
+        if call >= self.calls:  # the schedule begins again: what it sent before is of another call
+            for token in range(self._first[row], self._first[row + 1]):
+                self._sent[token] = 0
         base_ns = now_ns()
         self._accepted[row] = accepted_ns
         self._seen[row] = base_ns
@@ -93,21 +96,20 @@ class Streams:
             if stream.transport.is_closing():
                 self.abandon(stream)
                 return
+            if row == stream.stop:  # held after its only token
+                self._finish(stream, frames.last(stream.call_id))
+                return
             data = frames.token(stream.call, stream.call_id, stream.k)
             if stream.k == 0:
                 data = frames.first(stream.call_id) + data
             stream.k += 1
             stream.row = row = row + 1
-            last = row == stream.stop
-            if last:
-                data += frames.last(stream.call_id)
             sent[row - 1] = now_ns()
-            self._write(stream, data)
             self.counts.tokens += 1
-            if last:
-                stream.over = True
-                self.counts.in_flight -= 1
+            if row == stream.stop and not self.holding:
+                self._finish(stream, data + frames.last(stream.call_id))
                 return
+            self._write(stream, data)
             if self.holding:
                 self._held.append(stream)
                 return
@@ -115,6 +117,12 @@ class Streams:
             if due_ns > now:
                 self._wheel.at(due_ns, stream)
                 return
+
+    def _finish(self, stream: Stream, data: bytes) -> None:
+        """Write the end of a stream."""
+        self._write(stream, data)
+        stream.over = True
+        self.counts.in_flight -= 1
 
     def _write(self, stream: Stream, data: bytes) -> None:
         """Straight to the socket, so that the send time is true: a transport's write may wait for the

@@ -35,7 +35,8 @@ class _Timer:
             loop.add_reader(self._fd, self._fired)
 
     def at(self, due_ns: int) -> None:
-        """Call back at due_ns, in place of any earlier wish."""
+        """Call back at due_ns. With timerfd in place of any earlier wish; the loop's own timers of earlier
+        wishes fire too, and find nothing due."""
         if self._fd < 0:
             self._loop.call_later(max(0.0, (due_ns - time.perf_counter_ns()) / 1e9), self._callback)
             return
@@ -84,17 +85,19 @@ class Wheel(Generic[T]):
     def _turn(self) -> None:
         fire = self._fire
         self._turning = True
-        while self._order:
-            now = time.perf_counter_ns()
-            tick = self._order[0]
-            if tick * self._tick_ns > now:
-                break
-            heappop(self._order)
-            for item in self._slots.pop(tick):
-                fire(item, now)
-        self._turning = False
-        if self._order:
-            self._timer.at(self._order[0] * self._tick_ns)
+        try:
+            while self._order:
+                now = time.perf_counter_ns()
+                tick = self._order[0]
+                if tick * self._tick_ns > now:
+                    break
+                heappop(self._order)
+                for item in self._slots.pop(tick):
+                    fire(item, now)
+        finally:  # one item's error must not stop all others for good
+            self._turning = False
+            if self._order:
+                self._timer.at(self._order[0] * self._tick_ns)
 
     def close(self) -> None:
         """Stop firing."""

@@ -36,10 +36,11 @@ def lines(points: Sequence[Point]) -> list[str]:
 
 
 def load(record: Record) -> str:
-    """Tokens a call and the total rate, as they were set or resolved."""
-    tokens, rate = record.cell.axes.get("tokens"), record.cell.axes.get("rate_per_s")
+    """Tokens a call, the total rate and the time compression, as they were set or resolved."""
+    tokens, rate, scale = (record.cell.axes.get(axis) for axis in ("tokens", "rate_per_s", "time_scale"))
     parts = [f"{_amount(tokens)} tokens a call"] if tokens is not None else []
-    return ", ".join(parts + ([f"{_amount(rate)} tokens/s in all"] if rate is not None else []))
+    parts += [f"{_amount(rate)} tokens/s in all"] if rate is not None else []
+    return ", ".join(parts + ([f"arrivals {_amount(scale)}x real time"] if scale is not None else []))
 
 
 def _under(points: Sequence[Point]) -> str:
@@ -79,6 +80,8 @@ def _repetitions(points: Sequence[Point]) -> str:
 
 
 def _amount(value: Any) -> str:
+    if isinstance(value, Mapping) and "of" in value:
+        return f"{_amount(value.get('median'))} (median of {value['of']}, p99 {_amount(value.get('p99'))})"
     if isinstance(value, Mapping):
         return f"{_amount(value.get('median'))} (median, sigma {_amount(value.get('sigma'))})"
     if isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -8,7 +8,7 @@ from streamlanes.lanes.base import Chart, Kind, Lane, Pool
 from streamlanes.report import bars, growth, pools
 from streamlanes.report.canvas import Sheet, settings
 from streamlanes.report.load import Run
-from streamlanes.series import Point, points
+from streamlanes.series import Point, points, select
 
 _KINDS = {Kind.GROWTH: growth.draw, Kind.BARS: bars.draw, Kind.POOLS: pools.draw}
 
@@ -38,7 +38,7 @@ def draw(run: Run, lane: Lane, folder: Path) -> list[ChartFile]:
     clients = sorted({record.cell.client for record in own})
     made = []
     for chart in lane.charts:
-        taking_part = points(record for record in own if chart.only(record))
+        taking_part = points(select(own, chart.varied))
         for client in clients:
             mine = [
                 point

@@ -1,22 +1,28 @@
 """What a growth chart's columns hold: the points of one workload, each with its x. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median_low
 
 from streamlanes.lanes.base import Chart
 from streamlanes.series import Line, Point, line_order
-from streamlanes.words import plain
+from streamlanes.words import number, plain
+
+# What sets the measured load of calls that come and go; drawn as x, so it names no line.
+_PACES = ("time_scale", "ramp_s", "rate_per_s")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
     """The points of one workload (and of one size, where x is something else), as (x, line, point).
 
+    x_axis: what x is. measured: whether x came out of the cells, so that no two are quite the same.
     A line is named without the axis that is drawn.
     """
 
     name: str
+    x_axis: str
+    measured: bool
     placed: tuple[tuple[float, Line, Point], ...]
 
     @property
@@ -26,7 +32,9 @@ class Column:
 
     @property
     def single(self) -> bool:
-        """Whether there is one x only, and so nothing to join with a line."""
+        """Whether there is one x only (or each line was measured once), and so nothing to join."""
+        if self.measured:
+            return len(self.placed) == len(self.lines)
         return len(self.sizes) == 1
 
     @property
@@ -46,20 +54,37 @@ class Column:
 
 def columns(chart: Chart, points: Sequence[Point]) -> list[Column]:
     """The chart's columns, those with lines first. Points without an x are left to `unplaced`."""
-    axis = chart.x.removeprefix("cell.axes.")
-    groups: dict[tuple[str, int], list[tuple[float, Line, Point]]] = {}
+    groups: dict[tuple[str, int, str, str], list[tuple[float, Line, Point]]] = {}
     for point in points:
-        if (x := x_of(point, chart.x)) is not None:
-            size = 0 if chart.x == "cell.calls" else point.calls
-            groups.setdefault((point.workload, size), []).append((x, point.line.without(axis), point))
+        path, x_axis = chart.across(point.records[0])
+        if (x := x_of(point, path)) is not None:
+            size = point.calls if path.startswith("cell.axes.") else 0
+            line = point.line
+            for axis in _PACES if path.startswith("counts.") else (path.removeprefix("cell.axes."),):
+                line = line.without(axis)
+            groups.setdefault((point.workload, size, path, x_axis), []).append((x, line, point))
     made = []
-    for (workload, size), placed in groups.items():
-        name = f"{workload} workload" + (f", {size:,} calls" if size else "")
-        one = {x for x, _, _ in placed}
-        if len(one) == 1:
-            name += f", {plain(one.pop())} {chart.x_axis}"
-        made.append(Column(name=name, placed=tuple(placed)))
+    for (workload, size, path, x_axis), placed in groups.items():
+        column = Column(
+            name=f"{workload} workload" + (f", {size:,} calls" if size else ""),
+            x_axis=x_axis,
+            measured=path.startswith("counts."),
+            placed=tuple(placed),
+        )
+        made.append(replace(column, name=column.name + _only_x(column)))
     return sorted(made, key=lambda column: column.single)
+
+
+def _only_x(column: Column) -> str:
+    """Where a column has no axis for it, x is part of its name."""
+    if not column.single:
+        return ""
+    low, high = column.sizes[0], column.sizes[-1]
+    if not column.measured:
+        return f", {plain(low)} {column.x_axis}"
+    calls = sorted({point.calls for point in column.points})
+    ends = dict.fromkeys(number(x) for x in (low, high))
+    return f", {' and '.join(f'{size:,}' for size in calls)} calls, {' to '.join(ends)} {column.x_axis}"
 
 
 def x_of(point: Point, path: str) -> float | None:
@@ -70,5 +95,9 @@ def x_of(point: Point, path: str) -> float | None:
 
 def unplaced(chart: Chart, points: Sequence[Point]) -> list[str]:
     """Foot notes for points that have no x."""
-    lost = [point for point in points if x_of(point, chart.x) is None]
-    return [f"Not placed: {p.line.label} at {p.calls:,} calls: {p.why_missing(chart.x)}." for p in lost]
+    placed = [(point, chart.across(point.records[0])[0]) for point in points]
+    return [
+        f"Not placed: {point.line.label} at {point.calls:,} calls: {point.why_missing(path)}."
+        for point, path in placed
+        if x_of(point, path) is None
+    ]

@@ -74,6 +74,6 @@ def _laid_out(
             axes = sheet.axes(left + before, top, plot_in, deep_in)
             draw_lines(axes, panel, column, pools)
             if place == len(panels) - 1:
-                axes.set_xlabel(chart.x_axis)
+                axes.set_xlabel(column.x_axis)
         left += before + plot_in + after
     return sheet

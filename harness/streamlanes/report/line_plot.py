@@ -9,7 +9,7 @@ from streamlanes.report import marks
 from streamlanes.report.canvas import text_in
 from streamlanes.report.columns import Column
 from streamlanes.report.labels import Named, name_lines
-from streamlanes.report.scales import Way, sizes_axis
+from streamlanes.report.scales import Way, figures_axis, sizes_axis
 from streamlanes.report.style import GREY, SHADE, line_style, look
 from streamlanes.series import Line
 
@@ -19,7 +19,7 @@ def draw_lines(axes: Axes, panel: Panel, column: Column, pools: Mapping[str, Poo
     axes.grid(visible=True, axis="y")
     axes.set_ylabel(panel.axis)
     axes.tick_params(length=3)
-    sizes_axis(axes, Way.X, column.sizes)
+    _across(axes, column)
     drawn: list[Named] = []
     dots: list[tuple[Line, float, marks.Dots]] = []
     for line in column.lines:
@@ -42,6 +42,15 @@ def draw_lines(axes: Axes, panel: Panel, column: Column, pools: Mapping[str, Poo
     name_lines(axes, drawn)
 
 
+def _across(axes: Axes, column: Column) -> None:
+    """A tick at every size that was set; round ones where x was measured."""
+    if not column.measured:
+        sizes_axis(axes, Way.X, column.sizes)
+        return
+    low, high = column.sizes[0], column.sizes[-1]
+    figures_axis(axes, Way.X, column.sizes, log=low > 0 and high / low >= 4)
+
+
 def stops(column: Column) -> list[tuple[Line, list[tuple[float, marks.Stop]]]]:
     """The lines that were stopped, each with the sizes at which it was and how."""
     found: dict[Line, list[tuple[float, marks.Stop]]] = {}
@@ -59,7 +68,7 @@ def draw_stops(axes: Axes, column: Column, margin_in: float) -> None:
     """
     rows = stops(column)
     axes.set_ylim(max(len(rows), 1) - 0.5, -0.5)
-    sizes_axis(axes, Way.X, column.sizes)
+    _across(axes, column)
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0, labelbottom=False, labelleft=False)
     axes.set_facecolor(SHADE if rows else "none")

@@ -1,0 +1,37 @@
+"""The loop that the harness is compared with: the same client, reads and decoding, and no measuring.
+
+Tokens are counted, not stamped. What is left is done once a call: its begin, sent and end, without
+which the cell could not be accounted for. The client reads the clock once a read under both jobs.
+"""
+
+from streamlanes.clients.base import Client, now_ns
+from streamlanes.jobs.io import Receiver
+from streamlanes.samples import Table
+
+
+class BareReceiver(Receiver):
+    """A receiver that stamps no token."""
+
+    __slots__ = ()
+
+    def feed(self, body: bytes, now_ns: int) -> bool:
+        """Count the tokens of `body`; True once the stream has said that it is over."""
+        fold = self._fold
+        for data in self._events.feed(body):
+            if fold.add(data):
+                self.count += 1
+        return fold.done
+
+
+class BareJob:
+    """Runs one call. It catches nothing: a call that goes wrong ends the cell."""
+
+    def __init__(self, schedule: Table, samples: Table, client: Client) -> None:
+        self._schedule = schedule
+        self._samples = samples
+        self._client = client
+
+    async def __call__(self, call: int) -> None:
+        """Run the call to its end."""
+        self._samples["begin"][call] = now_ns()
+        await self._client.stream(BareReceiver(call, self._schedule, self._samples))

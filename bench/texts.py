@@ -1,0 +1,26 @@
+"""The bytes that the decoders are timed on."""
+
+from streamlanes.provider import frames
+
+EVENT_BYTES = 200
+
+
+def chunks(tokens: int) -> list[bytes]:
+    """The provider's frames of one call's tokens as they are sent: an event in an HTTP chunk each."""
+    name = frames.call_id(0)
+    return [frames.token(0, name, k) for k in range(tokens)]
+
+
+def bodies(tokens: int) -> list[bytes]:
+    """The same frames without their HTTP chunk: what a receiver is fed."""
+    return [chunk.partition(b"\r\n")[2][:-2] for chunk in chunks(tokens)]
+
+
+def events(size: int) -> bytes:
+    """`size` bytes (a multiple of 200) of events of 200 bytes each."""
+    return (b"data: " + b"x" * (EVENT_BYTES - 8) + b"\n\n") * (size // EVENT_BYTES)
+
+
+def pieces(text: bytes, size: int) -> list[bytes]:
+    """The text in pieces of this size, the last one shorter."""
+    return [text[at : at + size] for at in range(0, len(text), size)]

@@ -1,0 +1,180 @@
+"""What the words of a record mean, for docs/record.md. A test holds every table to the code's own list."""
+
+from streamlanes import flags
+from streamlanes.record import FlagName, Quality, StatusName
+from streamlanes.samples import Outcome
+
+
+def percent(share: float) -> str:
+    """A share of 1 as the docs write it: `90 %`."""
+    return f"{share * 100:g} %"
+
+
+GROUPS = {
+    "schema": "name and version of this format",
+    "cell": "what was measured",
+    "machine": "what it ran on; no host, user or path is named",
+    "status": "how the cell ended: `name`, `reason` (one line, null for `ok`), `reached`",
+    "flags": "doubts about the cell, each with `name` and `evidence`",
+    "interpreter": "what the measured process reported of itself",
+    "time": "wall, overrun and CPU",
+    "latency": "distributions of lateness and its parts, in milliseconds",
+    "memory": "the memory pass",
+    "counts": "calls, tokens, threads, open files",
+    "work": "the same figures for every lane: units done, rate, CPU per unit",
+    "gc": "the garbage collector",
+    "provider": "what the provider said of itself; empty where there is none or it did not answer",
+    "missing": "path to reason, for every figure that is null",
+    "quality": "path to quality, for every figure that was not simply measured",
+}
+
+CELL = {
+    "id": "the cell's identity within a run: the same text for the same cell, made of all that was set",
+    "lane": "the family of measurements",
+    "backend": "the concurrency model under test",
+    "client": "how a job waits for tokens",
+    "workload": "the shape of the load",
+    "calls": "calls asked for",
+    "repetition": "from 1; repetition r of all cells is a block",
+    "axes": "what can be set of a cell, with the values that ran",
+    "asked": "those axes that the profile or the command line had set, as they were set",
+}
+
+STATUSES = {
+    StatusName.OK: "every admitted call ended before the budget did, whatever each call's outcome",
+    StatusName.UNSUPPORTED: "a limit of this machine, foreseen or met; no figures. `reached` is set where "
+    "the system refused a thread or process: how many were up, and so how far the cell came",
+    StatusName.OVER_BUDGET: "stopped at its budget, or a pool that was given only the waves that fit it; "
+    "wall, overrun and efficiency are null, the wall is projected",
+    StatusName.CRASHED: "the measured process died, raised, or was not ready in time; no figures",
+    StatusName.SKIPPED: "nothing was tried; no figures",
+}
+
+FLAGS = {
+    FlagName.FAILED_CALLS: "at least one call ended, and not ok; the evidence counts them by outcome. The "
+    "whole-cell figures (wall, overrun, efficiency) are then null",
+    FlagName.CLIENT_LIMITED: f"a process of the cell used more than {percent(flags.CLIENT_SHARE)} of one "
+    "core in the plateau; of several the busiest counts",
+    FlagName.PROVIDER_LIMITED: f"`latency.provider_ms.p99` is above {flags.PROVIDER_P99_MS:g} ms and above "
+    f"{percent(flags.PROVIDER_OF_LATENESS)} of `latency.lateness_ms.p99`; or the provider used more than "
+    f"{percent(flags.PROVIDER_CPU_SHARE)} of its CPUs in the plateau (of one CPU where it shares them with "
+    "the cell)",
+    FlagName.CAPPED: "a limit nobody asked for: every admitted call ended, the peak in flight stayed below "
+    f"the target, and it was held for {percent(flags.FLAT_SHARE)} of the time or longer, from the first "
+    "request to the last end",
+    FlagName.BOUNDED: "the pool's width is below the calls that would be in flight without it; a note, "
+    "not a doubt",
+    FlagName.NOISY_HOST: f"CPU of other programs plus steal is above {percent(flags.FOREIGN_SHARE)} of all "
+    "CPU time, or the calibration loop before and after the pass differs by more than "
+    f"{percent(flags.SPIN_DRIFT)}",
+    FlagName.ACCEPT_LIMITED: "the host counted connections that met a full accept queue; all processes of "
+    "the host are in this count",
+    FlagName.CPU_THROTTLED: "a CPU quota stopped the control group at least once",
+}
+
+QUALITIES = {
+    Quality.MEASURED: "read or counted; the rule, and not listed in a record",
+    Quality.SAMPLED: "from readings taken now and then",
+    Quality.DERIVED: "reckoned from other figures",
+    Quality.UPPER_BOUND: "the true figure is no higher",
+    Quality.HOST_WIDE: "what the whole host gained in that time, by whatever program",
+}
+
+OUTCOMES = {
+    Outcome.OK: "the stream said that it was over (a finish reason or `[DONE]`); the only outcome that "
+    "enters latency figures",
+    Outcome.TRUNCATED: "the stream ended without saying so",
+    Outcome.RESET: "the connection was reset before the stream said that it was over",
+    Outcome.CONNECT_ERROR: "no connection",
+    Outcome.PROVIDER_ERROR: "the stream brought an error object and ended",
+    Outcome.PROTOCOL_ERROR: "bytes that are no HTTP/1.1, no event stream or no chat chunk",
+    Outcome.JOB_ERROR: "the job raised, or its client returned without an end",
+    Outcome.STATUS_4XX: "the answer had a status from 400 to 499",
+    Outcome.STATUS_5XX: "the answer had a status of 500 or more",
+    Outcome.CLIENT_TIMEOUT: "a time limit of the client",
+    Outcome.CLIENT_POOL_TIMEOUT: "no connection came free in the client's own pool",
+    Outcome.CANCELLED: "the job was cancelled or torn down",
+    Outcome.UNFINISHED: "it began, and the cell was over before it ended",
+}
+
+AXES = {
+    "seed": ("", "of the workload; the same seed gives the same calls everywhere"),
+    "arrival": (
+        "",
+        "how calls arrive: `ramp` (evenly), `burst` (all at once), `poisson`; of one workload each: `chat`, "
+        "`code`, `peak`, `trace`",
+    ),
+    "ramp_s": ("s", "from the first to the last arrival; 0 for a burst"),
+    "ttft_ms": ("ms", "from a call's start to its first token, before its phase is added"),
+    "gap_ms": ("ms", "between a call's tokens; also the span of the phase"),
+    "tokens": ("", "tokens per call"),
+    "rate_per_s": (
+        "tokens/s",
+        "the rate of all calls together while all stream; where calls come and go, all tokens over the time "
+        "in which calls arrive",
+    ),
+    "time_scale": (
+        "",
+        "how many times faster than in reality calls arrive; their own times are not scaled. Null for a "
+        "workload without a reality",
+    ),
+    "trace": ("", "the trace that was replayed: its file's name and a digest of its content"),
+    "width": ("calls", "the bound of a pool: `thread-pool`, `process-pool`, `asyncio+to_thread`"),
+    "workers": ("processes", "processes that share the calls: `processes+...`"),
+    "start_method": ("", "how worker processes start: `fork`, `forkserver`, `spawn`"),
+    "stack_kib": ("KiB", "stack of a thread"),
+    "switch_ms": ("ms", "the interpreter's switch interval"),
+    "gc": ("", "`default`, or `freeze`: collect and freeze before the first call"),
+    "python": (
+        "",
+        "the interpreter the cell ran under, by its version; of another implementation than CPython by its "
+        "name. It is set by path or command, and `cell.asked` holds its name, never its path",
+    ),
+}
+
+PROVIDER = {
+    "processes": ("", "provider processes"),
+    "cpus": ("", "CPUs they had; 1 where they share the cell's"),
+    "requests": ("", "chat requests seen"),
+    "peak_in_flight": ("", "most streams at once, the processes' peaks added up"),
+    "abandoned": ("", "streams whose caller left before their end"),
+    "lateness_ms": ("ms", "sent minus due of every token: `p50`, `p99`, `max`, `count`"),
+    "late_accepts": ("", "connections that waited more than 50 ms to be accepted"),
+}
+
+INTERPRETER = {
+    "implementation": "CPython as a rule",
+    "python": "its version",
+    "gil": "whether the GIL is on",
+    "switch_ms": "switch interval, ms",
+    "stack_kib": "stack of a thread, KiB; null where the system sets no limit",
+    "modules": "packages loaded beside the standard library",
+    "loop": "class of the event loop; absent without one",
+    "loop_version": "of the library that brings the loop, as the cell imported it; absent for asyncio's own",
+    "width": "width of the pool; absent without one",
+    "workers": "worker processes; absent without them",
+    "start_method": "how worker processes started; absent without them",
+}
+
+MACHINE = {
+    "cpu": "name of the CPU",
+    "cpus_usable": "CPUs this process may run on",
+    "cpus_online": "CPUs of the machine",
+    "memory_bytes": "memory of the machine",
+    "kernel": "its release",
+    "system": "operating system",
+    "architecture": "instruction set",
+    "python": "version of the parent's interpreter",
+    "implementation": "of the parent's interpreter",
+    "free_threaded": "whether it was built without the GIL",
+    "clock_source": "the kernel's clock",
+    "softirq_apart": "whether soft interrupts are missing in process clocks; the foreign share allows for it",
+    "somaxconn": "longest accept queue",
+    "cgroup_cpus": "CPUs' worth of a quota",
+    "cgroup_memory_bytes": "memory limit of the control group",
+    "cgroup_pids": "limit of processes and threads of the control group",
+    "virtualised": "whether a hypervisor shows",
+    "uvloop": "version",
+    "httptools": "version",
+    "numpy": "version",
+}

@@ -1,0 +1,75 @@
+"""Cells: what identifies them, and how many calls they put in flight."""
+
+from pathlib import Path
+
+import pytest
+
+from streamlanes import estimate, traces
+from streamlanes.cells import Axes, Cell, check
+from streamlanes.errors import UserError
+from streamlanes.workload import build
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """Sixty requests, one every 50 ms, of 20 tokens each."""
+    path = tmp_path / "somebody" / "mine.jsonl"
+    path.parent.mkdir()
+    rows = (f'{{"timestamp": {i * 50}, "input_length": 1, "output_length": 20}}\n' for i in range(60))
+    path.write_text("".join(rows))
+    return path
+
+
+def cell(workload: str = "trace", calls: int = 60, backend: str = "asyncio", **axes: object) -> Cell:
+    return Cell(
+        lane="io", backend=backend, client="streams", workload=workload, calls=calls, axes=Axes(**axes)
+    )
+
+
+def test_a_trace_is_named_by_its_content_and_no_path_is_told(trace: Path):
+    one = cell(trace=str(trace))
+    assert "/trace=mine.jsonl@" in one.id
+    assert one.asked == {"trace": traces.read(str(trace)).name}
+    load = one.load()
+    axes = one.resolved_axes(load, build(load, 60))
+    assert axes["trace"] == traces.read(str(trace)).name
+    assert axes["time_scale"] == 1.0
+    assert axes["arrival"] == "trace"
+    assert axes["tokens"]["median"] == 20
+    assert "somebody" not in f"{one.id} {axes} {one.asked}"
+
+
+def test_a_workload_without_a_reality_has_no_scale():
+    one = cell("steady")
+    axes = one.resolved_axes(one.load(), build(one.load(), 60))
+    assert (axes["time_scale"], axes["trace"]) == (None, None)
+
+
+def test_what_is_in_flight_is_the_schedules_peak_or_the_pools_width(trace: Path):
+    real, fast = cell(trace=str(trace)), cell(trace=str(trace), time_scale=1000)
+    pool = cell(backend="thread-pool", trace=str(trace), time_scale=1000, width=8)
+    steady = cell("steady")
+    peaks = [one.in_flight(build(one.load(), one.calls)) for one in (real, fast, pool, steady)]
+    assert peaks[0] < 20
+    assert peaks[1:] == [60, 8, 60]
+
+
+def test_a_replay_is_estimated_by_its_own_length(trace: Path):
+    slow, fast = (estimate.seconds(cell(trace=str(trace), time_scale=scale)) for scale in (1, 30))
+    assert slow > fast + 2
+
+
+@pytest.mark.parametrize(
+    ("axes", "words"),
+    [
+        ({"trace": "none.csv"}, ["cannot read", "none.csv"]),
+        ({}, ["--set trace=PATH"]),
+        ({"time_scale": 1e9}, ["time_scale"]),
+        ({"time_scale": 0}, ["time_scale"]),
+    ],
+)
+def test_a_cell_that_cannot_be_meant_is_refused(axes: dict[str, object], words: list[str]):
+    with pytest.raises(UserError) as error:
+        check(cell(**axes))
+    for word in words:
+        assert word in str(error.value)
