@@ -46,6 +46,12 @@ def call(
         ("provider --port 99999", "port"),
         ("provider -w stedy", "steady"),
         ("provider --set tokens=0", "tokens"),
+        ("doctor -b thread", "threads"),
+        ("doctor -c stream", "streams"),
+        ("doctor -n 0", "calls"),
+        ("doctor -n many", "integer"),
+        ("doctor -n 99999999", "more than"),
+        ("doctor --teleport", "teleport"),
         ("provider --set tokens=1,2", "tokens"),
         ("provider --set width=1", "width"),
         ("run --set gap_ms=5 --set rate_per_s=100", "leave one out"),
@@ -76,11 +82,21 @@ def test_a_taken_port_is_exit_2(capsys, monkeypatch):
 def test_every_command_has_help(capsys, monkeypatch):
     code, out, _ = call("--help", capsys, monkeypatch)
     assert code == 0
-    for command in ("run", "report", "gate", "provider"):
+    for command in ("run", "report", "gate", "doctor", "provider"):
         assert command in out
         code, text, _ = call(f"{command} --help", capsys, monkeypatch)
         assert code == 0
         assert len(text.strip().splitlines()) > 3
+
+
+def test_every_option_of_the_doctor_is_in_its_page():
+    import typer.main
+
+    page = (Path(__file__).parent.parent / "docs/doctor.md").read_text(encoding="utf-8")
+    command = typer.main.get_command(cli.app).commands["doctor"]  # type: ignore[attr-defined]
+    options = [name for parameter in command.params for name in parameter.opts]
+    assert len(options) > 4
+    assert [name for name in options if f"`{name}`" not in page] == []
 
 
 def test_help_loads_nothing_heavy():

@@ -5,17 +5,17 @@ import pytest
 
 from streamlanes import conduct, limits
 from streamlanes.cells import Axes, Cell, check
+from streamlanes.interpreters import Interpreter
 from streamlanes.lanes.io import LANE
 from streamlanes.process import CellEnded
 from streamlanes.record import Status, StatusName
 
 CELL = Cell(lane="io", backend="threads", client="streams", workload="steady", calls=2000)
+HERE = conduct.Here(LANE, {})
 
 
 class FakeBench:
     """A bench that notes what it was given and ends every cell."""
-
-    lane = LANE
 
     def __init__(self) -> None:
         self.given: list[Cell] = []
@@ -27,16 +27,26 @@ class FakeBench:
 
 def test_each_backend_is_warmed_once_with_a_small_cell():
     bench = FakeBench()
-    measure = conduct.Measure(bench, {}, warmup=True)
+    measure = conduct.Measure(bench, HERE, warmup=True)
     assert measure(CELL).status == Status(StatusName.CRASHED, "fake")
     measure(CELL)
     sizes = [(cell.calls, cell.workload, cell.memory) for cell in bench.given]
     assert sizes == [(50, "lesson", False), (2000, "steady", True), (2000, "steady", True)]
 
 
+def test_a_backend_is_warmed_under_each_interpreter():
+    bench = FakeBench()
+    pythons = {name: Interpreter(path=f"/{name}", name=name) for name in ("cpython-3.12.1", "cpython-3.13.0")}
+    measure = conduct.Measure(bench, conduct.Here(LANE, {}, pythons), warmup=True)
+    cells = [msgspec.structs.replace(CELL, axes=Axes(python=name)) for name in pythons]
+    for cell in [*cells, *cells]:
+        measure(cell)
+    assert [cell.axes.python for cell in bench.given if cell.workload == "lesson"] == list(pythons)
+
+
 def test_without_warm_up_only_the_cell_is_measured():
     bench = FakeBench()
-    conduct.Measure(bench, {}, warmup=False)(CELL)
+    conduct.Measure(bench, HERE, warmup=False)(CELL)
     assert bench.given == [CELL]
 
 

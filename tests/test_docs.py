@@ -217,7 +217,15 @@ def test_the_manual_names_no_option_that_is_not_there():
 
 
 def test_every_exit_code_is_in_the_manual():
-    codes = [0, 4, cli.BAD_INPUT, cli.INTERRUPTED, cli.PIPE_CLOSED, cli.TERMINATED, *gate.EXIT_CODES.values()]
+    codes = [
+        0,
+        cli.FORBIDDEN,
+        cli.BAD_INPUT,
+        cli.INTERRUPTED,
+        cli.PIPE_CLOSED,
+        cli.TERMINATED,
+        *gate.EXIT_CODES.values(),
+    ]
     for code in codes:
         assert re.search(rf"^\| {code} \|", text("cli.md"), re.MULTILINE), code
 

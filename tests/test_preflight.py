@@ -143,7 +143,9 @@ def test_bites_tells_also_what_lies_beyond_this_cell():
     limits = Limits(nofile_hard=1064, ports=1000)
     needed = cell("asyncio", 10)
     assert shortfalls(limits, needed) == []
-    assert [(f.limit, f.calls) for f in bites(limits, needed)] == [("nofile", 1001), ("ports", 4001)]
+    found = bites(limits, needed)
+    assert [(f.limit, f.calls, f.bites) for f in found] == [("nofile", 1001, False), ("ports", 4001, False)]
+    assert found[0].remedy == "ulimit -Hn 1065", "as many as it takes where it bites"
 
 
 def test_a_bounded_backend_never_meets_a_limit_above_its_width():

@@ -9,6 +9,7 @@ from streamlanes import traces, workload
 from streamlanes.backends import BACKENDS, BackendInfo, Waits, default_width
 from streamlanes.clients import CLIENTS
 from streamlanes.errors import UserError, unknown
+from streamlanes.interpreters import own_name, release, version
 from streamlanes.lanes import LANES
 from streamlanes.limits import cpu_sets
 from streamlanes.workload import Dist, Schedule, Workload
@@ -36,7 +37,8 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Of the workload: seed, arrival (ramp, burst, poisson), ramp_s, ttft_ms, gap_ms, tokens per call,
     rate_per_s in all, time_scale (how many times faster than in reality calls arrive), trace (a file's
     path, from where the command runs). Of the backend: width of a pool, workers (processes), their
-    start_method. Of the interpreter: stack_kib of a thread, switch_ms, gc (default, freeze).
+    start_method. Of the interpreter: stack_kib of a thread, switch_ms, gc (default, freeze), python (its
+    name, see `interpreters`; a profile says path or command).
     """
 
     seed: int | None = None
@@ -54,6 +56,7 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     stack_kib: int | None = None
     switch_ms: Number | None = None
     gc: Literal["default", "freeze"] | None = None
+    python: str | None = None
 
     def set_values(self) -> dict[str, Any]:
         """Only what was set, by name."""
@@ -68,6 +71,10 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "stack_kib": info.waits is Waits.ASYNC or info.pool_of_processes,
         }
         return msgspec.structs.replace(self, **{axis: None for axis, drop in without.items() if drop})
+
+
+TEXT_AXES = frozenset(field.name for field in msgspec.structs.fields(Axes) if field.type == str | None)
+"""Axes that hold text as it was written: there `3.12` is no number and `~` no sigma."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -106,7 +113,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def width(self) -> int | None:
         """The bound of a bounded backend, resolved; None for others."""
-        return self.axes.width or default_width(self.backend)
+        release_of = release(self.axes.python) if self.axes.python else None
+        return self.axes.width or default_width(self.backend, release_of)
 
     @property
     def workers(self) -> int:
@@ -158,6 +166,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "width": self.width,
             "workers": self.workers if BACKENDS[self.backend].processes else None,
             "gc": self.axes.gc or "default",
+            "python": version(self.axes.python or own_name()),
             "tls": False,
         }
         return values

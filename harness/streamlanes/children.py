@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from streamlanes.errors import UserError
 
+PACKAGE = __name__.partition(".")[0]
 LAST_WORDS_BYTES = 4096
 _CHANGES_WHAT_IS_MEASURED = (
     "LD_PRELOAD",
@@ -126,13 +127,15 @@ class Launcher:
 
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair()
+        root = tempfile.mkdtemp(prefix=f"{PACKAGE}-")
+        os.symlink(os.path.dirname(os.path.abspath(__file__)), os.path.join(root, PACKAGE))
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "streamlanes.launcher", str(theirs.fileno())],
+                [sys.executable, "-P", "-m", "streamlanes.launcher", str(theirs.fileno()), root],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # a Ctrl-C is this process' to handle
-                env=environment(),
+                env=environment(root),
             )
         self.pid = self._process.pid
         self._text = b""
@@ -201,10 +204,13 @@ class Launcher:
             self._process.wait()
 
 
-def environment() -> dict[str, str]:
-    """The environment of every child: this one's, with this very package importable from anywhere and
-    without what would change the measured interpreter unseen (debug modes, allocators)."""
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+def environment(root: str) -> dict[str, str]:
+    """The environment of every child: this one's, with what lies in `root` importable and without what
+    would change the measured interpreter unseen (debug modes, allocators).
+
+    root: a folder with this very package and nothing else. The folder it is installed in would bring
+    all its neighbours, built for this interpreter, before those of another one under test.
+    """
     path = os.environ.get("PYTHONPATH")
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(_CHANGES_WHAT_IS_MEASURED)

@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -17,7 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-BAD_INPUT, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 130, 141, 143
+BAD_INPUT, FORBIDDEN, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 4, 130, 141, 143
 
 
 def _listed(values: list[str] | None) -> list[str]:
@@ -131,6 +132,36 @@ def gate(
     for line in verdict.lines():
         print(line)
     raise typer.Exit(verdict.exit_code)
+
+
+@app.command()
+def doctor(
+    calls: Annotated[int, typer.Option("-n", "--calls", help="Calls at once.", min=1)] = 3000,
+    backend: Annotated[str, typer.Option("-b", "--backend", help="The backend.")] = "asyncio",
+    client: Annotated[str, typer.Option("-c", "--client", help="The client.")] = "streams",
+    quick: Annotated[bool, typer.Option("--quick", help="Only read limits, measure nothing.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Show what this machine allows and how exact it is: exit 0 if the calls fit, 4 if they cannot."""
+    from streamlanes import checkup, conduct, doctor_lines
+    from streamlanes.doctor import encode
+    from streamlanes.progress import duration
+
+    cell = checkup.asked(calls, backend, client)
+    with conduct.terminable():
+        report = checkup.examine(cell)
+        if not json:
+            print(*doctor_lines.limit_lines(report), "", sep="\n", flush=True)
+        if not quick:
+            about = duration(checkup.seconds(checkup.SIZE))
+            print(f"measuring timers and noise, about {about}", file=sys.stderr, flush=True)
+            report = replace(report, checkup=checkup.measure(checkup.SIZE))
+    if json:
+        print(encode(report).decode())
+    else:
+        found = doctor_lines.checkup_lines(report.checkup) if report.checkup else []
+        print(*found, *([""] if found else []), *doctor_lines.answer_lines(report), sep="\n")
+    raise typer.Exit(FORBIDDEN if report.forbidden else 0)
 
 
 @app.command()

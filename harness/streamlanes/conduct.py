@@ -5,20 +5,24 @@ import importlib.util
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import IO, Any
 
 import msgspec
 
-from streamlanes import __version__, estimate, limits, preflight, runner
+from streamlanes import __version__, estimate, interpreters, limits, preflight, runner
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.clients import CLIENTS
 from streamlanes.errors import Terminated
+from streamlanes.facts import Facts
+from streamlanes.interpreters import Interpreter
 from streamlanes.journal import RUN_SCHEMA, Journal, link_latest, open_run, run_hash
 from streamlanes.lanes import lane as lane_named
+from streamlanes.lanes.base import Lane
 from streamlanes.plan import FixedPlan
 from streamlanes.probe.machine import fingerprint, machine
 from streamlanes.probe.softirq import charged_apart
@@ -32,6 +36,45 @@ from streamlanes.workload import build
 RESULTS = Path("results")
 FALLBACK_SOMAXCONN = 128
 WARMING_CALLS = 50
+
+
+@dataclass(frozen=True)
+class Here:
+    """What the cells of a run share: lane, this machine, and by name the interpreters they ask for."""
+
+    lane: Lane
+    machine: Mapping[str, Any]
+    pythons: Mapping[str, Interpreter] = field(default_factory=dict)
+
+    def bench(self) -> Bench:
+        """A bench for them; the caller closes it."""
+        return Bench(
+            self.lane,
+            limits.read_limits().somaxconn or FALLBACK_SOMAXCONN,
+            {name: found.path for name, found in self.pythons.items()},
+            softirq_apart=self.machine.get("softirq_apart", False),
+        )
+
+    def examine(
+        self, bench: Bench, cell: Cell, before: Callable[[Cell], None] | None = None
+    ) -> tuple[Record, Facts | None]:
+        """The cell's record and the facts behind it; none where it came to no figures.
+
+        before: called for a cell that may run, ahead of its measurement.
+        """
+        try:
+            forbid(cell, self.pythons)
+            if before is not None:
+                before(cell)
+            facts = bench.measure(cell)
+        except CellEnded as ended:
+            return failed(cell, self.lane, self.machine, ended.status), None
+        return record(cell, self.lane, self.machine, facts), facts
+
+
+def this_machine() -> dict[str, Any]:
+    """This machine as records show it, and how its kernel counts soft interrupts."""
+    return {**machine(), "softirq_apart": charged_apart()}
 
 
 @contextlib.contextmanager
@@ -54,28 +97,28 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
     talk: where a person's lines go; with `json` records are all that standard output gets.
     Raises UserError; on Ctrl-C or SIGTERM every process is gone and every record kept.
     """
-    lane = lane_named(profile.run.lane)
-    plan = FixedPlan(profile.expand(), profile.run.seed)
-    softirq_apart = charged_apart()
-    here = {**machine(), "softirq_apart": softirq_apart}
+    pythons = interpreters.find(profile.pythons())
+    names = {given: found.name for given, found in pythons.items()}
+    plan = FixedPlan(profile.expand(names), profile.run.seed)
+    here = Here(lane_named(profile.run.lane), this_machine(), {each.name: each for each in pythons.values()})
     ids = [cell.id for cell in plan.cells]
     info = _info(profile, plan.cells, here)
     seconds = {cell.id: estimate.seconds(cell) for cell in plan.cells}
     # Raised for all calls at once: where calls come and go, late ones pile up beyond the schedule's peak.
-    raised = limits.raise_open_files(max(_need(cell, cell.calls).descriptors for cell in plan.cells))
+    somaxconn = limits.read_limits().somaxconn
+    raised = limits.raise_open_files(
+        max(need(cell, cell.calls, somaxconn).descriptors for cell in plan.cells)
+    )
     journal, continued = open_run(RESULTS, out, info, set(ids))
     try:
         link_latest(RESULTS, journal.folder)
         done = {record.cell.id for record in journal.records}
-        _say_plan(profile, seconds, done, here, raised, talk)
+        _say_plan(profile, seconds, done, here.machine, raised, talk)
+        if pythons:
+            print(f"pythons   {interpreters.legend(pythons)}", file=talk)
         if continued:
             print(f"continuing {journal.folder}: {len(done)} of {len(ids)} cells are measured", file=talk)
-        bench = Bench(
-            lane,
-            limits.read_limits().somaxconn or FALLBACK_SOMAXCONN,
-            softirq_apart=softirq_apart,
-        )
-        with contextlib.closing(bench):
+        with contextlib.closing(here.bench()) as bench:
             measure = Measure(bench, here, warmup=profile.run.warmup)
             _measure(plan, journal, measure, seconds, json, talk)
         return journal.folder, list(journal.records)
@@ -93,24 +136,22 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
 class Measure:
     """What the runner calls for each cell: may it run here, measure it, make its record."""
 
-    def __init__(self, bench: Bench, here: Mapping[str, Any], *, warmup: bool) -> None:
+    def __init__(self, bench: Bench, here: Here, *, warmup: bool) -> None:
         self._bench = bench
         self._here = here
         self._warmup = warmup
-        self._warm: set[str] = set()
+        self._warm: set[tuple[str, str | None]] = set()
 
     def __call__(self, cell: Cell) -> Record:
         """The cell's record, whatever became of it."""
-        lane = self._bench.lane
-        try:
-            forbid(cell)
-            if self._warmup and cell.backend not in self._warm:
-                self._warm.add(cell.backend)
-                with contextlib.suppress(CellEnded):  # then the cell itself will say why
-                    self._bench.measure(warming(cell))
-            return record(cell, lane, self._here, self._bench.measure(cell))
-        except CellEnded as ended:
-            return failed(cell, lane, self._here, ended.status)
+        return self._here.examine(self._bench, cell, self._warm_up)[0]
+
+    def _warm_up(self, cell: Cell) -> None:
+        which = (cell.backend, cell.axes.python)
+        if self._warmup and which not in self._warm:
+            self._warm.add(which)
+            with contextlib.suppress(CellEnded):  # then the cell itself will say why
+                self._bench.measure(warming(cell))
 
 
 def warming(cell: Cell) -> Cell:
@@ -143,21 +184,39 @@ def _measure(
         runner.run(plan, journal, measure, shown)
 
 
-def forbid(cell: Cell) -> None:
-    """Raise CellEnded for a cell that this machine cannot run, before anything is started."""
-    needs = BACKENDS[cell.backend].needs
-    if needs and importlib.util.find_spec(needs) is None:
-        reason = f"{needs} is not installed; install it with: pip install {needs}"
+def forbid(cell: Cell, pythons: Mapping[str, Interpreter] = MappingProxyType({})) -> None:
+    """Raise CellEnded for a cell that this machine cannot run, before anything is started.
+
+    pythons: by name, the interpreters that cells name.
+    """
+    if cell.axes.python is None:
+        reason = missing_import(cell.backend)
+    else:
+        reason = pythons[cell.axes.python].forbids(BACKENDS[cell.backend])
+    if reason is None:
+        found = limits.read_limits()
+        in_flight = cell.in_flight(build(cell.load(), cell.calls))
+        short = preflight.shortfalls(found, need(cell, in_flight, found.somaxconn))
+        reason = preflight.reason(short[0]) if short else None
+    if reason is not None:
         raise CellEnded(Status(StatusName.UNSUPPORTED, reason))
-    in_flight = cell.in_flight(build(cell.load(), cell.calls))
-    short = preflight.shortfalls(limits.read_limits(), _need(cell, in_flight))
-    if short:
-        raise CellEnded(Status(StatusName.UNSUPPORTED, preflight.reason(short[0])))
 
 
-def _need(cell: Cell, in_flight: int) -> preflight.Need:
+def missing_import(backend: str) -> str | None:
+    """Why this interpreter cannot run the backend, with what to do; None where it can."""
+    needs = BACKENDS[backend].needs
+    if not needs or importlib.util.find_spec(needs) is not None:
+        return None
+    return f"{needs} is not installed; install it with: pip install {needs}"
+
+
+def need(cell: Cell, in_flight: int, somaxconn: int | None) -> preflight.Need:
+    """What the cell takes of each limited thing with so many calls in flight.
+
+    somaxconn: decides how many ports a provider opens; None where the system does not say.
+    """
     processes = limits.cpu_sets().provider_processes
-    somaxconn = limits.read_limits().somaxconn or FALLBACK_SOMAXCONN
+    ports = provider_ports(cell.calls, somaxconn or FALLBACK_SOMAXCONN, processes)
     return preflight.need(
         backend=BACKENDS[cell.backend],
         client=CLIENTS[cell.client],
@@ -165,24 +224,26 @@ def _need(cell: Cell, in_flight: int) -> preflight.Need:
         workers=cell.workers,
         width=cell.width,
         provider_processes=processes,
-        provider_ports=processes * provider_ports(cell.calls, somaxconn, processes),
+        provider_ports=processes * ports,
     )
 
 
-def _info(profile: Profile, cells: Sequence[Cell], here: Mapping[str, Any]) -> dict[str, Any]:
+def _info(profile: Profile, cells: Sequence[Cell], here: Here) -> dict[str, Any]:
     # As asked: a trace by its content and not by its path.
-    resolved = {
+    resolved: dict[str, Any] = {
         "cells": [msgspec.to_builtins(cell) | {"axes": msgspec.to_builtins(cell.asked)} for cell in cells],
         "seed": profile.run.seed,
         "warmup": profile.run.warmup,
     }
+    if here.pythons:  # another build of the same version makes another run
+        resolved["pythons"] = {name: found.build for name, found in here.pythons.items()}
     return {
         "schema": RUN_SCHEMA,
-        "hash": run_hash(resolved, fingerprint(dict(here))),
+        "hash": run_hash(resolved, fingerprint(dict(here.machine))),
         "streamlanes": __version__,
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "profile": {"name": profile.name, **resolved},
-        "machine": dict(here),
+        "machine": dict(here.machine),
     }
 
 

@@ -1,4 +1,7 @@
-"""A small process that starts cells and providers and outlives nobody: `python -m streamlanes.launcher FD`.
+"""A small process that starts cells and providers and outlives nobody.
+
+`python -m streamlanes.launcher FD ROOT`: the socket to the parent, and the folder the children import
+this package from, which is removed at the end.
 
 It is small so that forking it is cheap and leaves no large memory behind in its children. Each child
 has a process group of its own. When the socket to the parent closes, for whatever reason (a kill -9
@@ -106,8 +109,14 @@ class Launcher:
 
 
 def main() -> None:
-    """Serve the parent on the inherited socket."""
-    Launcher(socket.socket(fileno=int(sys.argv[1]))).serve()
+    """Serve the parent on the inherited socket, then remove the folder of links."""
+    fd, root = sys.argv[1:]
+    try:
+        Launcher(socket.socket(fileno=int(fd))).serve()
+    finally:
+        for link in os.listdir(root):
+            os.unlink(os.path.join(root, link))
+        os.rmdir(root)
 
 
 if __name__ == "__main__":

@@ -125,6 +125,11 @@ AXES = {
     "stack_kib": ("KiB", "stack of a thread"),
     "switch_ms": ("ms", "the interpreter's switch interval"),
     "gc": ("", "`default`, or `freeze`: collect and freeze before the first call"),
+    "python": (
+        "",
+        "the interpreter the cell ran under, by its version; of another implementation than CPython by its "
+        "name. It is set by path or command, and `cell.asked` holds its name, never its path",
+    ),
 }
 
 PROVIDER = {
@@ -145,6 +150,7 @@ INTERPRETER = {
     "stack_kib": "stack of a thread, KiB; null where the system sets no limit",
     "modules": "packages loaded beside the standard library",
     "loop": "class of the event loop; absent without one",
+    "loop_version": "of the library that brings the loop, as the cell imported it; absent for asyncio's own",
     "width": "width of the pool; absent without one",
     "workers": "worker processes; absent without them",
     "start_method": "how worker processes started; absent without them",

@@ -115,7 +115,8 @@ class Shortfall:
 
     have, need: in the limit's own unit (open files, threads and processes, mappings, ports, bytes).
     calls: the number in flight from which it bites this kind of cell. remedy: the command or setting
-    under which the cell fits.
+    under which the cell fits, or that many calls where the cell is smaller. forbids: whether the cell
+    cannot run then, or only runs worse.
     """
 
     limit: LimitName
@@ -123,6 +124,22 @@ class Shortfall:
     need: int
     calls: int
     remedy: str
+    forbids: bool
+
+    @property
+    def bites(self) -> bool:
+        """Whether this very cell meets the limit."""
+        return self.need > self.have
+
+    @property
+    def of(self) -> str:
+        """What have and need count, in words."""
+        return _RULES[self.limit].what
+
+    @property
+    def unit(self) -> int:
+        """What they are divided by before a person reads them."""
+        return _RULES[self.limit].unit
 
 
 def need(
@@ -149,28 +166,33 @@ def need(
 
 def shortfalls(limits: Limits, need: Need) -> list[Shortfall]:
     """The limits that forbid this cell, the one that bites first at the head; empty when it may run."""
-    return [found for found in bites(limits, need) if found.need > found.have and _RULES[found.limit].forbids]
+    return [found for found in bites(limits, need) if found.bites and found.forbids]
 
 
 def doubts(limits: Limits, need: Need) -> list[Shortfall]:
     """The limits under which this cell runs but may be slowed (a full accept queue), likewise sorted."""
-    short = [found for found in bites(limits, need) if found.need > found.have]
-    return [found for found in short if not _RULES[found.limit].forbids]
+    return [found for found in bites(limits, need) if found.bites and not found.forbids]
 
 
 def bites(limits: Limits, need: Need) -> list[Shortfall]:
-    """Every limit that stops or slows this kind of cell at some number of calls, the first one first.
-
-    Also those this cell stays below; their `remedy` has no meaning yet.
-    """
+    """Every limit that stops or slows this kind of cell at some number of calls, the first one first;
+    also those this cell stays below."""
     found = []
     for name, rule in _RULES.items():
         have = rule.have(limits)
         calls = None if have is None else _first_bite(need.kind, rule.need, have)
         if have is not None and calls is not None:
             amount = rule.need(need)
-            remedy = rule.remedy(limits, amount)
-            found.append(Shortfall(limit=name, have=have, need=amount, calls=calls, remedy=remedy))
+            found.append(
+                Shortfall(
+                    limit=name,
+                    have=have,
+                    need=amount,
+                    calls=calls,
+                    remedy=rule.remedy(limits, max(amount, rule.need(_need(need.kind, calls)))),
+                    forbids=rule.forbids,
+                )
+            )
     return sorted(found, key=lambda shortfall: shortfall.calls)
 
 

@@ -98,15 +98,27 @@ class Up:
 
 
 class Bench:
-    """What the cells of a run share: the launcher and what an interpreter that runs nothing weighs."""
+    """What the cells of a run share: the launcher and what an interpreter that runs nothing weighs.
 
-    def __init__(self, lane: Lane, somaxconn: int, *, softirq_apart: bool = False) -> None:
+    pythons: paths of the interpreters that cells name; a cell that names none runs under this one.
+    softirq_apart: whether the kernel leaves soft interrupts out of process clocks.
+    """
+
+    def __init__(
+        self,
+        lane: Lane,
+        somaxconn: int,
+        pythons: Mapping[str, str] | None = None,
+        *,
+        softirq_apart: bool = False,
+    ) -> None:
         self.lane = lane
+        self._pythons = pythons or {}
         self.launcher = Launcher()
         self.sets = cpu_sets()
         self._somaxconn = somaxconn
         self._softirq_apart = softirq_apart
-        self._bare_bytes: int | None = None
+        self._bare_bytes: dict[str, int | None] = {}
 
     def measure(self, cell: Cell) -> Facts:
         """Both passes of a cell. Raises CellEnded when it comes to no figures."""
@@ -178,7 +190,7 @@ class Bench:
         last_first_ns = int((schedule.start_ns + schedule.offset_ns[first]).max())
         wait_s = 3 * last_first_ns / 1e9 + 10.0
         try:
-            bare_bytes = self.bare_bytes()
+            bare_bytes = self.bare_bytes(cell.axes.python)
             with self._up(cell, schedule, hold=True) as up:
                 host_ready, ready = read_host(), read_memory(up.pids)
                 until_ns = _go(up) + int(wait_s * 1e9)
@@ -240,7 +252,8 @@ class Bench:
                 except Gone as gone:
                     raise CellEnded(Status(StatusName.CRASHED, str(gone))) from None
             began = now_ns()
-            child = Child(self.launcher, [sys.executable, "-P", "-m", "streamlanes.cell"], self.sets.cell)
+            argv = [self._python(cell.axes.python), "-P", "-m", "streamlanes.cell"]
+            child = Child(self.launcher, argv, self.sets.cell)
             stack.callback(child.end, grace_s=0.5)
             child.say(self._spec(cell, schedule, tables, serving, hold))
             word = _hear(child, START_S)
@@ -273,17 +286,22 @@ class Bench:
             "samples": {"path": tables.calls.path, "columns": tables.calls.columns},
         }
 
-    def bare_bytes(self) -> int | None:
-        """PSS of an interpreter that runs nothing, measured once a run; None where it cannot be read."""
-        if self._bare_bytes is None:
+    def bare_bytes(self, python: str | None = None) -> int | None:
+        """PSS of this interpreter, by its name, when it runs nothing; measured once a run. None where
+        it cannot be read."""
+        path = self._python(python)
+        if path not in self._bare_bytes:
             program = "import sys; print('{}', flush=True); sys.stdin.read()"
-            child = Child(self.launcher, [sys.executable, "-P", "-c", program], self.sets.cell)
+            child = Child(self.launcher, [path, "-P", "-c", program], self.sets.cell)
             try:
-                if _hear(child, START_S) is not None:
-                    self._bare_bytes = read_memory((child.pid,)).pss_bytes
+                up = _hear(child, START_S) is not None
+                self._bare_bytes[path] = read_memory((child.pid,)).pss_bytes if up else None
             finally:
                 child.end()
-        return self._bare_bytes
+        return self._bare_bytes[path]
+
+    def _python(self, name: str | None) -> str:
+        return sys.executable if name is None else self._pythons[name]
 
     def _softirq_ns(self, before: HostReading, after: HostReading) -> int:
         """Soft interrupts that the kernel counted for the host alone: on loopback they are our own."""

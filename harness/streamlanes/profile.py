@@ -2,15 +2,16 @@
 
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from streamlanes.backends import BACKENDS
-from streamlanes.cells import Axes, Cell, check
+from streamlanes.cells import TEXT_AXES, Axes, Cell, check
 from streamlanes.errors import UserError, unknown
 
 MAX_BYTES = 1 << 20
@@ -20,8 +21,6 @@ CUSTOM = "custom"
 DEFAULT_CALLS = 500
 DEFAULT_WORKLOAD = "steady"
 """What a matrix from the command line has where it names none."""
-_PATHS = frozenset({"trace"})
-"""Axes whose values are paths: kept as they were typed, even if they look like numbers."""
 
 OneOrMore = int | list[int]
 
@@ -64,14 +63,32 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     cells: list[CellsTable] = []
     workload: dict[str, Any] = {}
 
-    def expand(self) -> list[Cell]:
-        """Every cell once per repetition, equal ones once. Raises UserError for anything not meant."""
+    def pythons(self) -> list[str]:
+        """The interpreters that cells are to run under, as they were written, each once.
+
+        Raises UserError for what can be neither path nor command.
+        """
+        tables = [self.workload, *(table.set for table in self.cells)]
+        swept = (value for table in self.cells for value in table.sweep.get("python", []))
+        written = [*(table["python"] for table in tables if "python" in table), *swept]
+        for each in written:
+            if not isinstance(each, str) or not each:
+                raise UserError(f"python is {each!r}; it must be an interpreter's path or command, as text")
+        return _distinct(written)
+
+    def expand(self, python_names: Mapping[str, str] = MappingProxyType({})) -> list[Cell]:
+        """Every cell once per repetition, equal ones once. Raises UserError for anything not meant.
+
+        python_names: interpreter as written -> its name; one without a name keeps what was written.
+        """
         found: dict[str, Cell] = {}
         for table in self.cells:
             for repetition in range(1, (table.repeats or self.run.repeats) + 1):
                 for backend, calls in itertools.product(table.backends, table.calls):
                     for combination in _combinations(table.sweep):
                         axes = {**self.workload, **table.set, **combination}
+                        if "python" in axes:
+                            axes["python"] = python_names.get(axes["python"], axes["python"])
                         cell = self._cell(table, backend, calls, axes, repetition)
                         found.setdefault(cell.id, cell)
                         if len(found) > MAX_CELLS:
@@ -210,7 +227,8 @@ def parse_setting(text: str) -> tuple[str, list[Any]]:
         raise UserError(f"--set {text!r}: write it as axis=value")
     if axis not in Axes.__struct_fields__:
         raise unknown("axis", axis, Axes.__struct_fields__)
-    return axis, [each if axis in _PATHS else _value(each) for each in values.split(",")]
+    words = values.split(",")
+    return axis, list(words) if axis in TEXT_AXES else [_value(each) for each in words]
 
 
 def _value(text: str) -> Any:

@@ -131,3 +131,17 @@ def test_a_group_outside_the_mount_falls_back_to_the_mount(tmp_path, path):
 def test_no_control_groups_at_all(tmp_path):
     assert cgroup.groups("pids", tmp_path) == ()
     assert cgroup.throttled_periods(tmp_path) is None
+
+
+@pytest.mark.parametrize(("text", "count"), [("0-3,8\n", 5), ("2\n", 1), ("0-1,4-5,7", 5)])
+def test_the_cpus_of_a_set_are_counted(tmp_path, text, count):
+    files = {"app/cell/pids.max": "max\n", "app/cpuset.cpus.effective": text}
+    root = write_tree(tmp_path, {**V2, **{f"sys/fs/cgroup/{name}": each for name, each in files.items()}})
+    assert cgroup.cpuset_cpus(root) == count
+
+
+@pytest.mark.parametrize("text", ["", "\n", "all\n"])
+def test_a_set_that_is_not_told_is_none(tmp_path, text):
+    root = write_tree(tmp_path, {**V2, "sys/fs/cgroup/app/cell/cpuset.cpus.effective": text})
+    assert cgroup.cpuset_cpus(root) is None
+    assert cgroup.cpuset_cpus(tmp_path / "nowhere") is None

@@ -122,3 +122,9 @@ def test_spin_takes_the_best_of_its_tries(monkeypatch):
     )
     monkeypatch.setattr(host.time, "thread_time_ns", lambda: next(times_ns))
     assert host.spin_ms(rounds=1) == 4.0
+
+
+def test_spins_are_told_in_their_order(monkeypatch):
+    times_ns = iter([stamp for took in (9, 8, *[4] * 100) for stamp in (0, took * 10**6)])
+    monkeypatch.setattr(host.time, "thread_time_ns", lambda: next(times_ns))
+    assert host.spins_ms(rounds=1)[:4] == (9.0, 8.0, 4.0, 4.0)

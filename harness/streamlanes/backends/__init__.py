@@ -39,16 +39,17 @@ def cpus() -> int:
     return os.cpu_count() or 1
 
 
-def default_width(name: str) -> int | None:
+def default_width(name: str, release: tuple[int, int] | None = None) -> int | None:
     """The bound the standard library sets when nobody asks for one; None for unbounded backends.
 
+    release: (major, minor) of the interpreter in question, None for this one.
     ThreadPoolExecutor and asyncio's default executor: min(32, CPUs + 4). ProcessPoolExecutor: CPUs.
     CPUs: all of the machine's before Python 3.13, from then on those this process may use.
     """
     info = BACKENDS[name]
     if not info.bounded:
         return None
-    count = cpus() if sys.version_info >= (3, 13) else os.cpu_count() or 1
+    count = cpus() if (release or sys.version_info) >= (3, 13) else os.cpu_count() or 1
     return count if info.pool_of_processes else min(32, count + 4)
 
 

@@ -1,6 +1,7 @@
 """One event loop, a task per call. asyncio and uvloop differ by the loop's factory and nothing else."""
 
 import asyncio
+import sys
 from collections.abc import Callable
 
 from streamlanes.backends.base import GRAIN_S, Jobs, Options, now_ns
@@ -33,9 +34,11 @@ class EventLoop:
         self._runner.run(spawn(self._jobs))
 
     def facts(self) -> dict[str, object]:
-        """The loop's class."""
+        """The loop's class, and the version of a library that brings it: the cell's, not the parent's."""
         kind = type(self._runner.get_loop())
-        return {"loop": f"{kind.__module__}.{kind.__qualname__}"}
+        library = sys.modules[kind.__module__.partition(".")[0]]
+        found = {"loop": f"{kind.__module__}.{kind.__qualname__}"}
+        return found | ({"loop_version": library.__version__} if hasattr(library, "__version__") else {})
 
     def close(self) -> None:
         """Close the loop."""

@@ -94,6 +94,16 @@ def cpu_quota(root: Path = Path("/")) -> float | None:
     return _smallest(_cpu_quota, groups("cpu", root))
 
 
+def cpuset_cpus(root: Path = Path("/")) -> int | None:
+    """How many CPUs the process's group may run on; None where no group says."""
+    for group in groups("cpuset", root):
+        text = group.text("cpuset.effective_cpus", "cpuset.cpus.effective")
+        if text and re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", text):
+            ranges = (part.partition("-") for part in text.split(","))
+            return sum(int(last or first) - int(first) + 1 for first, _, last in ranges)
+    return None
+
+
 def throttled_periods(root: Path = Path("/")) -> int | None:
     """How often so far a level with a quota was stopped for the rest of a period; None if not told."""
     counts = [group.counters("cpu.stat", "cpu.stat").get("nr_throttled") for group in groups("cpu", root)]

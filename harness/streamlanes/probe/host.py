@@ -95,16 +95,19 @@ def spin_ms(rounds: int = _SPIN_ROUNDS) -> float:
     time, because what others took from us is measured apart; many tries, because a CPU that was idle
     came to its speed only after 50 to 75 ms (5.5 ms a try before, 3.1 ms after, on a quiet machine).
     """
-    best_ns = None
+    return min(spins_ms(rounds))
+
+
+def spins_ms(rounds: int = _SPIN_ROUNDS) -> tuple[float, ...]:
+    """CPU time of each of the tries, in ms and in their order: the first ones show the CPU waking up."""
+    spent_ms = []
     for _ in range(_SPIN_TRIES):
         start_ns = time.thread_time_ns()
         left = rounds
         while left:
             left -= 1
-        spent_ns = time.thread_time_ns() - start_ns
-        best_ns = spent_ns if best_ns is None else min(best_ns, spent_ns)
-    assert best_ns is not None
-    return best_ns / 1e6
+        spent_ms.append((time.thread_time_ns() - start_ns) / 1e6)
+    return tuple(spent_ms)
 
 
 def read_text(path: Path) -> str:

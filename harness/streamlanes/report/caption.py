@@ -26,7 +26,7 @@ def lines(points: Sequence[Point]) -> list[str]:
     """The caption of a chart made from these points."""
     if not points:
         return []
-    found = [machine_line(points[0].records[0].machine)]
+    found = [machine_line(points[0].records[0].machine) + _under(points)]
     loads = [
         f"{workload}: {_loads(points, workload)}" for workload in dict.fromkeys(p.workload for p in points)
     ]
@@ -41,6 +41,15 @@ def load(record: Record) -> str:
     parts = [f"{_amount(tokens)} tokens a call"] if tokens is not None else []
     parts += [f"{_amount(rate)} tokens/s in all"] if rate is not None else []
     return ", ".join(parts + ([f"arrivals {_amount(scale)}x real time"] if scale is not None else []))
+
+
+def _under(points: Sequence[Point]) -> str:
+    """The interpreters that cells ran under, where one is not the run's own."""
+    machine = points[0].records[0].machine
+    records = [record for point in points for record in point.records if record.interpreter]
+    ran = sorted({_named(record.interpreter, "implementation", "python") for record in records})
+    own = _named(machine, "implementation", "python")
+    return f"; cells under {', '.join(ran)}" if ran and ran != [own] else ""
 
 
 def _named(machine: Mapping[str, Any], *keys: str) -> str:

@@ -1,0 +1,343 @@
+"""The doctor's report from made-up limits and records: what is marked, said and left out."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from facts_made import facts, host, timed
+from facts_made import schedule as made_schedule
+from records import LANE, MACHINE, record
+from streamlanes import checkup as finds
+from streamlanes import conduct, limits
+from streamlanes.backends import BACKENDS
+from streamlanes.clients import CLIENTS
+from streamlanes.doctor import Checkup, Cpus, Grain, Noise, Others, RampUp, Report, as_json, encode
+from streamlanes.doctor_lines import answer_lines, checkup_lines, limit_lines
+from streamlanes.errors import UserError
+from streamlanes.facts import Facts, Missing
+from streamlanes.limits import Limits
+from streamlanes.preflight import bites, need
+from streamlanes.record import FlagName, StatusName
+
+CPUS = Cpus(online=8, affinity=4, cpuset=4, quota=2.5, usable=2, apart=False)
+CHECKUP = Checkup(
+    gap_ms=3.7,
+    timers={
+        "asyncio": Grain(p50_ms=0.61, p99_ms=1.24, early_share=0.0, count=400),
+        "uvloop": Missing("uvloop is not installed"),
+    },
+    noise_of="4 identical cells",
+    noise={
+        "latency.stream_ms.p99": Noise(median=1.9, unit="ms", half_range_share=0.08, repetitions=4),
+        "time.overrun_s": Missing("no cell ran"),
+        "memory.per_call_bytes": Missing("no cell ran"),
+    },
+    others=Others(idle_foreign_share=0.012, cell_foreign_share=Missing("ticks"), steal_share=0.0),
+    ramp_up=RampUp(first_ms=5.5, best_ms=3.1, to_speed_ms=62.0),
+    doubts={"noisy-host": 1},
+)
+
+
+def report(limits: Limits, calls: int = 3000, backend: str = "threads", **given: Any) -> Report:
+    width = given.get("width")
+    asked = need(
+        backend=BACKENDS[backend],
+        client=CLIENTS["streams"],
+        in_flight=min(calls, width or calls),
+        workers=2,
+        width=width,
+        provider_processes=1,
+        provider_ports=1,
+    )
+    made = {
+        "calls": calls,
+        "backend": backend,
+        "client": "streams",
+        "width": width,
+        "machine": MACHINE,
+        "limits": limits,
+        "cpus": CPUS,
+        "bites": tuple(bites(limits, asked)),
+    }
+    return Report(**{**made, **given})
+
+
+TIGHT = Limits(
+    nofile_soft=256,
+    nofile_hard=1064,
+    pids_max=2002,
+    pids_now=0,
+    map_count_max=65_530,
+    somaxconn=128,
+    memory_available_bytes=8 << 30,
+)
+
+
+# Limits
+
+
+def test_limits_are_sorted_by_the_calls_at_which_they_bite_and_marked_with_what_lifts_them():
+    rows = [
+        line for line in limit_lines(report(TIGHT)) if "sysctl" in line or "=" in line or "ulimit" in line
+    ]
+    words = [row.split() for row in rows]
+    assert [row[:3] for row in words[:3]] == [
+        ["slows", "somaxconn", "129"],
+        ["FORBIDS", "nofile", "1,001"],
+        ["FORBIDS", "pids", "2,001"],
+    ]
+    assert words[3][:2] == ["map-count", "21,677"]
+    assert "ulimit -Hn 3064" in rows[1]
+    assert "pids.max = 3002" in rows[2]
+    assert "vm.max_map_count=65531" in rows[3], "beyond these calls: what lifts it where it bites"
+
+
+def test_the_answer_names_the_limit_that_forbids_and_the_next_ones():
+    said = " ".join(" ".join(answer_lines(report(TIGHT))).split())
+    assert "3,000 calls of the streams client under threads do not fit: nofile: 3064 open files" in said
+    assert "ulimit -Hn 3064" in said
+    assert "then pids" in said
+
+
+def test_calls_that_fit_are_told_the_first_limit_ahead_and_what_slows_them():
+    found = report(TIGHT, calls=500)
+    assert found.forbidden is None
+    said = " ".join(" ".join(answer_lines(found)).split())
+    assert said.endswith("fit, slowed by somaxconn from 129 on; the first limit ahead is nofile, at 1,001")
+
+
+def test_a_bounded_backend_meets_no_limit_above_its_width():
+    found = report(TIGHT, backend="thread-pool", width=64)
+    assert "LIMITS    none bites at any number of calls" in limit_lines(found)
+    assert "64 at a time by design" in " ".join(answer_lines(found))
+    assert as_json(found)["width"] == 64
+
+
+def test_a_missing_library_forbids_whatever_the_limits_say():
+    found = report(Limits(), lacks="uvloop is not installed; install it with: pip install uvloop")
+    assert found.forbidden is not None
+    assert "pip install uvloop" in " ".join(answer_lines(found))
+    assert as_json(found)["fits"] is False
+
+
+def test_address_space_is_shown_and_no_number_is_guessed():
+    found = report(Limits(address_space_bytes=4 << 30))
+    said = " ".join(" ".join(limit_lines(found)).split())
+    assert "address space 4.0 GiB" in said
+    assert "the allocator's choice" in said
+    assert "ulimit -v unlimited" in said
+    made = as_json(found)
+    assert made["address_space"]["bites_at_calls"] is None
+    assert "allocator" in made["missing"]["address_space.bites_at_calls"]
+    assert not any("address space" in line for line in limit_lines(report(Limits())))
+    assert "address_space" not in as_json(report(Limits()))
+
+
+def test_cpus_and_what_the_system_does_not_tell_are_said():
+    said = "\n".join(limit_lines(report(Limits(unread=("pid_max", "ports")))))
+    assert "2 usable: 8 online, affinity 4, cpuset 4, quota 2.5 CPUs' worth of time" in said
+    assert "share them" in " ".join(said.split())
+    assert "not told by this system: pid_max, ports" in said
+
+
+@given(
+    calls=st.integers(1, 1_000_000),
+    limits=st.builds(
+        Limits,
+        nofile_hard=st.none() | st.integers(0, 10**6),
+        pids_max=st.none() | st.integers(0, 10**6),
+        map_count_max=st.none() | st.integers(0, 10**6),
+        memory_available_bytes=st.none() | st.integers(0, 10**11),
+        somaxconn=st.none() | st.integers(1, 10**5),
+    ),
+    backend=st.sampled_from(sorted(name for name, info in BACKENDS.items() if not info.bounded)),
+)
+def test_marks_sums_and_the_json_agree_for_any_limits(calls: int, limits: Limits, backend: str):
+    found = report(limits, calls=calls, backend=backend)
+    order = [each.calls for each in found.bites]
+    assert order == sorted(order)
+    for each in found.bites:
+        assert each.bites == (calls >= each.calls)
+    assert (found.forbidden is not None) == any(each.bites and each.forbids for each in found.bites)
+    made = json.loads(encode(found))
+    assert made["fits"] == (found.forbidden is None)
+    assert [each["bites_at_calls"] for each in made["limits"]] == order
+    assert max(map(len, [*limit_lines(found), *answer_lines(found)])) <= 110
+
+
+# What was measured, in words and JSON
+
+
+def test_what_was_measured_is_told_in_short_lines():
+    said = checkup_lines(CHECKUP)
+    text = "\n".join(said)
+    assert [line.split() for line in said if "asyncio" in line] == [
+        ["asyncio", "0.61", "ms", "1.24", "ms", "0.0", "%"]
+    ]
+    assert "uvloop is not installed" in text
+    assert "+-8.0 %" in text
+    assert "- overrun, memory/call: no cell ran" in text, "a reason is given once"
+    assert "others' CPU while we idle 1.2 %; in the worst cell: ticks; steal 0.0 %" in text
+    assert "5.5 ms at first, 3.1 ms at best; at speed after 62 ms" in text
+    assert "noisy-host in 1" in text
+    assert max(map(len, said)) <= 110
+
+
+def test_every_null_of_the_json_has_its_reason_and_every_reason_a_null():
+    made = as_json(report(TIGHT, checkup=CHECKUP))
+
+    def nulls(path: str, value: Any) -> list[str]:
+        if isinstance(value, dict):
+            return [each for name, inner in value.items() for each in nulls(f"{path}.{name}", inner)]
+        return [path.removeprefix(".")] if value is None else []
+
+    assert sorted(nulls("", made)) == sorted(made["missing"])
+    assert made["missing"]["checkup.timers.uvloop"] == "uvloop is not installed"
+    assert made["checkup"]["timers"]["asyncio"]["p99_ms"] == 1.24
+    quick = as_json(report(TIGHT, calls=10))
+    assert [each for each in nulls("", quick) if each != "reason"] == ["checkup"] == list(quick["missing"])
+    assert "--quick" in quick["missing"]["checkup"]
+
+
+# From records and facts to figures
+
+
+def test_a_grain_is_the_timer_cells_own_lateness():
+    late = {"p50": 0.2, "p99": 0.7, "early_share": 0.3, "count": 400}
+    figures = {f"latency.client_ms.{member}": value for member, value in late.items()}
+    assert finds.grain(record(client="timer", figures=figures)) == Grain(
+        p50_ms=0.2, p99_ms=0.7, early_share=0.3, count=400
+    )
+    gone = finds.grain(record(client="timer", status=StatusName.UNSUPPORTED, reason="no uvloop"))
+    assert gone == Missing("unsupported: no uvloop")
+
+
+def test_noise_is_half_the_range_over_the_median_of_the_cells_that_ended_ok():
+    metric = LANE.metrics[1]
+    cells = [
+        record(repetition=place, figures={metric.path: value}) for place, value in enumerate((40, 44, 42), 1)
+    ]
+    broken = record(repetition=4, status=StatusName.CRASHED, reason="out of memory")
+    assert finds.noise([*cells, broken], metric) == Noise(
+        median=42, unit="us", half_range_share=pytest.approx(2 / 42), repetitions=3
+    )
+    assert finds.noise([cells[0], broken], metric) == Missing(
+        "two cells with the figure are needed, 1 had it: crashed: out of memory"
+    )
+    nothing = record(missing={metric.path: "no plateau"})
+    assert finds.noise([nothing, nothing], metric) == Missing(
+        "two cells with the figure are needed, 0 had it: no plateau"
+    )
+    flat = [record(repetition=place, figures={metric.path: 0.0}) for place in (1, 2)]
+    assert finds.noise(flat, metric) == Missing("a median at or below 0 has no share")
+
+
+SECOND = 10**9
+
+
+def cell_facts(**reading: int | None) -> Facts:
+    """A cell in which we took 2 s of 20."""
+    plan = made_schedule()
+    return facts(plan, timed=timed(plan, host=(host(), host(**reading)), ours_ns=2 * SECOND))
+
+
+def test_others_share_is_what_the_host_did_and_we_did_not_in_the_worst_cell():
+    made = [
+        cell_facts(cpu_busy_ns=busy * SECOND, cpu_total_ns=20 * SECOND, cpu_steal_ns=SECOND)
+        for busy in (3, 8, 4)
+    ]
+    assert finds.others(0.02, made) == Others(
+        idle_foreign_share=0.02, cell_foreign_share=0.3, steal_share=pytest.approx(0.05)
+    )
+
+
+def test_a_count_that_misses_our_own_work_tells_nothing_of_others():
+    blind = cell_facts(cpu_busy_ns=SECOND // 5, cpu_total_ns=20 * SECOND)
+    found = finds.others(0.0, [blind]).cell_foreign_share
+    assert found == Missing("the kernel counts CPU by ticks and saw 10 % of our own")
+
+
+def test_what_is_not_told_has_its_reason():
+    told = Missing("this system does not tell")
+    assert finds.others(None, [cell_facts(cpu_busy_ns=None, cpu_steal_ns=None)]) == Others(
+        idle_foreign_share=told, cell_foreign_share=told, steal_share=told
+    )
+    assert finds.others(0.1, []).cell_foreign_share == Missing("no cell ran")
+
+
+@pytest.mark.parametrize(
+    ("spins", "told"),
+    [
+        ((5.5, 5.0, 3.2, 3.1, 3.3), RampUp(first_ms=5.5, best_ms=3.1, to_speed_ms=10.5)),
+        ((3.1, 3.1), RampUp(first_ms=3.1, best_ms=3.1, to_speed_ms=0)),
+        ((4.0, 3.0), RampUp(first_ms=4.0, best_ms=3.0, to_speed_ms=4.0)),
+    ],
+)
+def test_ramp_up_ends_with_the_first_turn_near_the_best(spins: tuple[float, ...], told: RampUp):
+    assert finds.ramp_up(spins) == told
+
+
+@pytest.mark.parametrize("spins", [(), (0.0, 10.0)])
+def test_a_clock_that_is_too_coarse_tells_no_ramp_up(spins: tuple[float, ...]):
+    assert isinstance(finds.ramp_up(spins), Missing)
+
+
+def test_identical_cells_are_spread_over_the_whole_time():
+    order = finds.cells(finds.Size(identical=4))
+    assert [cell.client for cell in order] == ["streams", "timer"] * 3 + ["streams"]
+    assert {cell.backend for cell in order if cell.client == "timer"} == set(finds.TIMERS.values())
+    assert len({cell.id for cell in order}) == len(order)
+    assert all(cell.memory for cell in order if cell.client == "streams")
+    assert [cell.client for cell in finds.cells(finds.Size(identical=1))] == ["streams", *["timer"] * 3]
+    assert finds.seconds(finds.SIZE) < 40
+
+
+def test_doubts_of_the_identical_cells_are_counted(monkeypatch: pytest.MonkeyPatch):
+    class Fake:
+        lane = LANE
+        machine = MACHINE
+
+        def __init__(self, *_: object) -> None:
+            pass
+
+        def bench(self) -> "Fake":
+            return self
+
+        def close(self) -> None:
+            pass
+
+        def examine(self, bench: object, cell: Any) -> tuple[Any, None]:
+            flags = [FlagName.NOISY_HOST] if cell.repetition == 2 else []
+            return record(cell.backend, client=cell.client, repetition=cell.repetition, flags=flags), None
+
+    monkeypatch.setattr(finds, "Here", Fake)
+    monkeypatch.setattr(finds, "IDLE_S", 0)
+    monkeypatch.setattr(conduct, "this_machine", dict)
+    made = finds.measure(finds.Size(identical=3))
+    assert made.doubts == {"noisy-host": 1}
+    assert set(made.timers) == {"asyncio", "uvloop", "time.sleep"}
+    assert list(made.noise) == list(LANE.headline)
+
+
+# What is asked
+
+
+@pytest.mark.parametrize(
+    ("backend", "client", "near"), [("thread", "streams", "threads"), ("asyncio", "stream", "streams")]
+)
+def test_an_unknown_name_is_one_line_with_the_nearest(backend: str, client: str, near: str):
+    with pytest.raises(UserError, match=near):
+        finds.asked(3000, backend, client)
+
+
+def test_a_provider_opens_as_many_ports_as_keep_all_calls_waiting():
+    def ports(calls: int, somaxconn: int | None) -> int:
+        return conduct.need(finds.asked(calls, "asyncio", "streams"), calls, somaxconn).kind.provider_ports
+
+    processes = limits.cpu_sets().provider_processes
+    assert ports(4096 * processes, 4096) == processes
+    assert ports(4096 * processes + 1, 4096) == 2 * processes
+    assert ports(100_000, None) == ports(100_000, conduct.FALLBACK_SOMAXCONN) > processes
