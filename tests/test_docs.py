@@ -155,7 +155,7 @@ CELL = Cell(lane="io", backend="asyncio", client="streams", workload="steady", c
     [
         recording.record(CELL, lane("io"), {}, facts()),
         recording.record(CELL, lane("io"), {}, facts(memory="not read", drained=False)),
-        recording.record(CELL, lane("io"), {}, facts(timed=timed(schedule(), spin_ms=(5.0, 6.0)))),
+        recording.record(CELL, lane("io"), {}, facts(timed=timed(schedule(), spin_ms=(5.0, 7.0)))),
         recording.failed(CELL, lane("io"), {}, Status(StatusName.UNSUPPORTED, "no more threads", 3)),
     ],
     ids=["ok", "over budget", "flagged", "unsupported"],

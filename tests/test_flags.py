@@ -27,7 +27,7 @@ def test_a_quiet_good_cell_has_none():
         ({"provider_cores": 0.8}, FlagName.PROVIDER_LIMITED),
         ({"provider_ms": 9.0}, FlagName.PROVIDER_LIMITED),
         ({"host": quiet_hosts(busy_ns=2 * 10**9)}, FlagName.NOISY_HOST),
-        ({"spin_ms": (5.0, 5.5)}, FlagName.NOISY_HOST),
+        ({"spin_ms": (5.0, 6.5)}, FlagName.NOISY_HOST),
         ({"host": (host(), host(cpu_total_ns=10**9, listen_overflows=3))}, FlagName.ACCEPT_LIMITED),
         ({"host": (host(throttled_periods=1), host(throttled_periods=4))}, FlagName.CPU_THROTTLED),
     ],
@@ -47,7 +47,7 @@ def test_each_is_raised_by_its_own_evidence(changes: dict[str, object], name: Fl
         {"provider_ms": 4.0},
         {"provider_ms": 6.0, "client_ms": 100.0},
         {"host": quiet_hosts(busy_ns=10**9 // 2)},
-        {"spin_ms": (5.0, 5.1)},
+        {"spin_ms": (5.0, 6.0)},
     ],
 )
 def test_below_its_bound_none_is_raised(changes: dict[str, object]):

@@ -1,7 +1,7 @@
 """Doubts about a cell, each with its evidence (DESIGN.md, rule 13). Pure."""
 
 from streamlanes.facts import Facts, Missing
-from streamlanes.metrics import Calls, in_flight_target
+from streamlanes.metrics import Calls, in_flight_target, spin_drift
 from streamlanes.probe.host import foreign_cpu_share, steal_share
 from streamlanes.record import Flag, FlagName
 from streamlanes.samples import Outcome
@@ -11,7 +11,8 @@ PROVIDER_P99_MS = 5.0
 PROVIDER_OF_LATENESS = 0.20
 PROVIDER_CPU_SHARE = 0.70
 FOREIGN_SHARE = 0.05
-SPIN_DRIFT = 0.05
+SPIN_DRIFT = 0.25
+"""Two looks of a tenth of a second: below this they say more of themselves than of the cell (decision 9)."""
 FLAT_SHARE = 0.20
 """A cap shows as a flat top: the peak is held for this share of the wall."""
 
@@ -88,8 +89,8 @@ def _noisy(facts: Facts) -> Flag | None:
     steal = steal_share(before, after)
     if foreign is not None and foreign + (steal or 0.0) > FOREIGN_SHARE:
         evidence |= {"foreign_cpu_share": round(foreign, 4), "steal_share": steal and round(steal, 4)}
-    first, last = facts.timed.spin_ms
-    if max(first, last) > (1 + SPIN_DRIFT) * min(first, last):
+    if spin_drift(facts.timed) > SPIN_DRIFT:
+        first, last = facts.timed.spin_ms
         evidence |= {"spin_before_ms": round(first, 3), "spin_after_ms": round(last, 3)}
     return Flag(FlagName.NOISY_HOST, evidence) if evidence else None
 

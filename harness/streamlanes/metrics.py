@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from streamlanes.facts import CpuReading, Facts, Missing
+from streamlanes.facts import CpuReading, Facts, Missing, TimedPass
 from streamlanes.samples import Outcome
 from streamlanes.workload import Ns, peak_in_flight, predicted_wall_s
 
@@ -297,6 +297,11 @@ def wall_s(calls: Calls) -> float | Missing:
     """First intended start to the last call's end."""
     why = incomplete(calls.facts)
     return why if why else float(calls.stamps.end.max() - calls.start_ns.min()) / 1e9
+
+
+def spin_drift(timed: TimedPass) -> float:
+    """By what share the slower of the two calibration loops took longer than the other."""
+    return max(timed.spin_ms) / min(timed.spin_ms) - 1
 
 
 def projected_wall_s(calls: Calls) -> float | Missing:

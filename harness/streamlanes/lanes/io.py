@@ -13,6 +13,7 @@ from streamlanes.metrics import (
     incomplete,
     predicted_s,
     projected_wall_s,
+    spin_drift,
     wall_s,
 )
 from streamlanes.record import Quality
@@ -150,6 +151,14 @@ _TIME = (
     ),
     _time(
         "cpu_share", "cores", NEITHER, "of one core, by the cell's busiest process in the plateau", _cpu_share
+    ),
+    _time(
+        "spin_drift",
+        "",
+        LOWER,
+        "by what share a fixed loop took longer at one end of the cell than at the other",
+        lambda c: spin_drift(c.timed),
+        quality=Quality.SAMPLED,
     ),
 )
 
