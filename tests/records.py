@@ -183,4 +183,5 @@ LANE = Lane(
         ),
     ),
     headline=("latency.stream_ms.p99", "time.cpu_us_per_token", "memory.per_call_bytes", "time.overrun_s"),
+    compared=("latency.stream_ms.p99", "time.cpu_us_per_token", "memory.per_call_bytes"),
 )

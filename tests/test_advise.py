@@ -181,10 +181,10 @@ def test_a_figure_nobody_has_is_left_out() -> None:
 
 
 def test_figures_at_or_below_zero_have_no_ratio() -> None:
-    over = {"time.overrun_s": -0.001}
-    text = said([cell("asyncio", 14, 31, figures=over), cell("uvloop", 10, 22, figures=over)])
-    assert "overrun" in text.split("uvloop against")[0]
-    assert "overrun" not in text.split("uvloop against")[1]
+    below = {"memory.per_call_bytes": -1.0}
+    text = said([cell("asyncio", 14, 31, figures=below), cell("uvloop", 10, 22, figures=below)])
+    assert "memory/call" in text.split("uvloop against")[0]
+    assert "memory/call" not in text.split("uvloop against")[1]
 
 
 def test_flags_are_counted_with_lost_tokens() -> None:

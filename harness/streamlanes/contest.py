@@ -113,7 +113,7 @@ def doubts(point: Point) -> list[str]:
 
 def _headline(lane: Lane) -> list[Metric]:
     declared = {metric.path: metric for metric in lane.metrics}
-    chosen = [declared[path] for path in lane.headline if path in declared]
+    chosen = [declared[path] for path in lane.compared if path in declared]
     return [metric for metric in chosen if metric.better is not Better.NEITHER]
 
 

@@ -99,7 +99,8 @@ class Lane:
     """A family of measurements.
 
     job: "module:attribute" of the coroutine done N times. view: what the metrics' functions take,
-    made once per cell from its facts. headline: paths of the run's one table.
+    made once per cell from its facts. headline: paths of the run's one table. compared: those of them
+    that decide who wins and enter ratios, most important first.
     """
 
     name: str
@@ -109,3 +110,4 @@ class Lane:
     metrics: tuple[Metric, ...]
     charts: tuple[Chart, ...]
     headline: tuple[str, ...]
+    compared: tuple[str, ...]
