@@ -1,5 +1,6 @@
 """A lane's declared charts, drawn from a run's records into files."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,8 @@ def draw(run: Run, lane: Lane, folder: Path) -> list[ChartFile]:
     own = [record for record in run.records if record.cell.lane == lane.name]
     how = {metric.path: metric.pool for metric in lane.metrics}
     before = "" if len(own) == len(run.records) else f"{lane.name}-"
-    clients = sorted({record.cell.client for record in own})
+    cells = Counter(record.cell.client for record in own)
+    clients = sorted(cells, key=lambda name: (-cells[name], name))  # what was measured most stands first
     made = []
     for chart in lane.charts:
         taking_part = points(select(own, chart.varied, single=chart.kind is Kind.POOLS))
