@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+import msgspec
+
 from streamlanes import limits
 from streamlanes.cells import Axes, Cell
 from streamlanes.lanes.base import Lane
@@ -43,7 +45,7 @@ def cell(
         client=client,
         workload=workload,
         calls=calls,
-        axes=Axes(**axes),  # type: ignore[arg-type]  # checked by msgspec's users: profile and command line
+        axes=msgspec.convert(axes, Axes),
         memory=memory,
     )
 

@@ -93,7 +93,7 @@ def test_every_option_of_the_doctor_is_in_its_page():
     import typer.main
 
     page = (Path(__file__).parent.parent / "docs/doctor.md").read_text(encoding="utf-8")
-    command = typer.main.get_command(cli.app).commands["doctor"]  # type: ignore[attr-defined]
+    command = typer.main.get_command(cli.app).commands["doctor"]
     options = [name for parameter in command.params for name in parameter.opts]
     assert len(options) > 4
     assert [name for name in options if f"`{name}`" not in page] == []

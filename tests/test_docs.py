@@ -195,7 +195,7 @@ def test_the_published_schema_wants_every_field():
 # The command line
 
 
-COMMANDS = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+COMMANDS = typer.main.get_command(cli.app).commands
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -4,7 +4,7 @@ import msgspec
 
 from records import record
 from streamlanes.lanes.base import Pool
-from streamlanes.record import FlagName, StatusName
+from streamlanes.record import FlagName, Record, StatusName
 from streamlanes.series import Line, by_reason, points, select, setting
 
 
@@ -105,7 +105,7 @@ def test_memory_of_a_cell_over_budget_stands_and_its_timings_do_not() -> None:
     assert point.pooled("latency.stream_ms.p99") is None
 
 
-def asked(backend: str, calls: int = 2000, **axes: object):  # type: ignore[no-untyped-def]
+def asked(backend: str, calls: int = 2000, **axes: object) -> Record:
     made = record(backend, calls, axes=axes)
     return msgspec.structs.replace(made, cell=msgspec.structs.replace(made.cell, asked=axes))
 

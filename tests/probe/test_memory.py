@@ -248,7 +248,6 @@ def test_without_linux_there_is_an_upper_bound_and_a_reason(monkeypatch):
     assert reading.rss_upper_bound_bytes > 1 << 20
     assert (reading.processes, reading.vanished) == (1, 1)
     assert reading.reason
-    assert memory.read_peak_rss(os.getpid()) is None
 
 
 @linux_only
@@ -257,13 +256,14 @@ def test_the_peak_outlives_the_memory(child):
         "import signal\nblock = bytearray(b'x') * (64 << 20)\ndel block\n"
         "print('up', flush=True); signal.pause()\n"
     )
-    assert memory.read_peak_rss(process.pid) >= 64 << 20
-    assert memory.read_memory([process.pid]).rss_upper_bound_bytes < 64 << 20
+    reading = memory.read_memory([process.pid])
+    assert reading.peak_rss_bytes >= 64 << 20
+    assert reading.rss_upper_bound_bytes < 64 << 20
 
 
 @linux_only
-def test_the_peak_of_a_process_that_is_gone_raises(child):
+def test_the_status_of_a_process_that_is_gone_raises(child):
     process, _ = child("print('up', flush=True)")
     process.wait()
     with pytest.raises(ProcessLookupError):
-        memory.read_peak_rss(process.pid)
+        memory.read_status(process.pid)

@@ -291,7 +291,7 @@ def test_the_same_run_gives_the_same_svg_and_large_pngs(tmp_path: Path) -> None:
         assert svg == again[name].svg.read_bytes()
         assert b"<dc:date>" not in svg
         width = int.from_bytes(found[name].png.read_bytes()[16:20], "big")
-        drawn_in = float(re.search(rb'width="([\d.]+)pt"', svg)[1]) / 72  # type: ignore[index]
+        drawn_in = float(re.search(rb'width="([\d.]+)pt"', svg)[1]) / 72
         assert width / drawn_in >= 150
 
 

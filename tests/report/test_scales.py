@@ -18,7 +18,7 @@ def axes() -> Axes:
 def y_ticks(made: Axes) -> list[str]:
     low, high = made.get_ylim()
     formatter = made.yaxis.get_major_formatter()
-    return [formatter(t) for t in made.yaxis.get_major_locator()() if low <= t <= high]  # type: ignore[operator]
+    return [formatter(t) for t in made.yaxis.get_major_locator()() if low <= t <= high]
 
 
 @pytest.mark.parametrize(

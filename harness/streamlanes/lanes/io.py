@@ -85,9 +85,14 @@ def _per_s(calls: Calls) -> float | Missing:
 
 
 def _time(
-    path: str, unit: str, better: Better, text: str, of: Callable[[Calls], Figure], **more: Quality
+    path: str,
+    unit: str,
+    better: Better,
+    text: str,
+    of: Callable[[Calls], Figure],
+    quality: Quality = Quality.MEASURED,
 ) -> Metric:
-    return Metric(path=f"time.{path}", unit=unit, better=better, help=text, of=of, **more)  # type: ignore[arg-type]
+    return Metric(path=f"time.{path}", unit=unit, better=better, help=text, of=of, quality=quality)
 
 
 _TIME = (

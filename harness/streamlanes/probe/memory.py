@@ -111,14 +111,6 @@ def read_memory(
     )
 
 
-def read_peak_rss(pid: int) -> int | None:
-    """The highest RSS of the process so far (VmHWM), in bytes; cheap. None where no such mark is kept.
-
-    Raises ProcessLookupError when the process is gone or a zombie.
-    """
-    return read_status(pid)["VmHWM"] * _KIB if LINUX else None
-
-
 def divide(mappings: Sequence[Mapping], own: bytes, devices: frozenset[bytes]) -> tuple[int, ...]:
     """(private, shared, file) PSS, RSS, address space, and the own tables' RSS, in bytes.
 

@@ -9,6 +9,7 @@ import gc
 import json
 import os
 import sys
+from typing import Any
 
 import uvloop
 
@@ -17,7 +18,7 @@ from streamlanes.provider.streams import Streams
 from streamlanes.samples import Table
 
 
-async def _main(spec: dict[str, object], tables: tuple[Table, Table]) -> None:
+async def _main(spec: dict[str, Any], tables: tuple[Table, Table]) -> None:
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[None] = loop.create_future()
 
@@ -27,8 +28,8 @@ async def _main(spec: dict[str, object], tables: tuple[Table, Table]) -> None:
             stop.set_result(None)
 
     loop.add_reader(0, over)
-    streams = Streams(loop, *tables, tick_ns=int(spec["tick_ns"]), hold=bool(spec["hold"]))  # type: ignore[call-overload]
-    sockets = listen(str(spec["host"]), spec["ports"])  # type: ignore[arg-type]
+    streams = Streams(loop, *tables, tick_ns=int(spec["tick_ns"]), hold=bool(spec["hold"]))
+    sockets = listen(str(spec["host"]), spec["ports"])
     print(json.dumps({"word": "ready", "ports": [each.getsockname()[1] for each in sockets]}), flush=True)
     await serve(streams, sockets, stop)
 
