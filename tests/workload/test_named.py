@@ -63,6 +63,15 @@ def test_lockstep_is_due_at_the_same_instants():
     assert len(np.unique(due)) < 400, "instants for 38,200 tokens"
 
 
+def test_paced_calls_keep_their_own_rate_whatever_their_number():
+    few, many = schedule("paced", 100), schedule("paced", 2000)
+    for made in (few, many):
+        assert set(np.diff(made.offset_ns[: made.first[1]])) == {100_000_000}
+    assert many.rate_per_s == pytest.approx(20 * few.rate_per_s, rel=0.01)
+    assert resolve("paced", 100, {"gap_ms": Dist(50.0)}).gap_ms.median == 50.0
+    assert resolve("paced", 100, {"rate_per_s": 500}).gap_ms.median == 200.0
+
+
 def test_poisson_arrivals_have_the_mean_asked_for():
     made = schedule("steady", 4000, arrival="poisson", ramp_s=8.0)
     gaps = np.diff(made.start_ns)

@@ -11,6 +11,9 @@ from streamlanes.workload.schedule import MAX_TOKENS
 from streamlanes.workload.settings import MOST_TOKENS_PER_S, SetTo, arrival, dist, number
 from streamlanes.workload.shape import Arrival, Phase, Workload
 
+PACE_GAP_MS = 100.0
+"""Between two tokens of a `paced` call: ten tokens a second, so that 2,000 calls are `steady`'s 20,000."""
+
 
 def _steady(calls: int, set_to: SetTo) -> Workload:
     """Ramp, then all calls together for at least two seconds; the total rate does not grow past 20,000/s."""
@@ -35,6 +38,13 @@ def _steady(calls: int, set_to: SetTo) -> Workload:
 def _lockstep(calls: int, set_to: SetTo) -> Workload:
     """`steady`, but every call's tokens are due at the same instants: what phases spare us."""
     return replace(_steady(calls, set_to), name="lockstep", phase=Phase.LOCKSTEP)
+
+
+def _paced(calls: int, set_to: SetTo) -> Workload:
+    """`steady` at a fixed rate for each call, so the total grows with the calls: what a machine meets
+    whose users come one by one. PACE_GAP_MS unless set."""
+    free = "gap_ms" in set_to or "rate_per_s" in set_to
+    return replace(_steady(calls, set_to if free else {**set_to, "gap_ms": PACE_GAP_MS}), name="paced")
 
 
 def _lesson(calls: int, set_to: SetTo) -> Workload:
@@ -64,6 +74,7 @@ WORKLOADS: dict[str, Callable[[int, SetTo], Workload]] = {
     "steady": _steady,
     "lesson": _lesson,
     "lockstep": _lockstep,
+    "paced": _paced,
     "chat": chat,
     "code": code,
     "peak10": peak10,
