@@ -85,7 +85,7 @@ lock: ## resolve requirements.lock again, needs uv (LOCK_ARGS=--upgrade for newe
 	@uv --version >/dev/null 2>&1 || { echo 'lock: uv is needed and not on PATH' >&2; exit 1; }
 	@# One version for every interpreter (fewest), so that figures differ by interpreter only.
 	@uv pip compile -q --no-config --universal --python-version 3.11 --fork-strategy fewest --no-build \
-	    --generate-hashes --no-header --no-annotate --group dev $(LOCK_ARGS) -o requirements.lock pyproject.toml
+	    --generate-hashes --no-header --no-annotate --all-extras --group dev $(LOCK_ARGS) -o requirements.lock pyproject.toml
 
 clean: ## remove .venv and .venv-*, caches and results/runs; results/published stays
 	@for path in $(VENV) .venv-* build dist harness/streamlanes.egg-info .pytest_cache .mypy_cache .ruff_cache \
