@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from streamlanes import wire
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.children import Child, Gone, Launcher
@@ -282,6 +283,7 @@ class Bench:
             },
             "hold": hold,
             "addresses": serving.addresses if serving else [],
+            "api": cell.api or wire.DEFAULT,
             "schedule": {"path": tables.schedule.path, "columns": tables.schedule.columns},
             "samples": {"path": tables.calls.path, "columns": tables.calls.columns},
         }
