@@ -48,6 +48,8 @@ def draw(run: Run, lane: Lane, folder: Path) -> list[ChartFile]:
                 for point in taking_part
                 if point.client == client and (chart.backends is None or point.line.backend in chart.backends)
             ]
+            if chart.apart and not any(point.workload in chart.apart for point in mine):
+                continue
             after = "" if len(clients) == 1 else f"-{client}"
             made.append(_file(chart, f"{before}{chart.name}{after}", mine, how, folder))
     return made
