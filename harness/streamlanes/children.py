@@ -153,7 +153,10 @@ class Launcher:
                 answer = self._next(None)
                 assert answer is not None
                 if "pid" in answer:
-                    return int(answer["pid"])
+                    pid = int(answer["pid"])
+                    # Thousands of threads use numbers up fast: an earlier child may have had this one.
+                    self._exits.pop(pid, None)
+                    return pid
                 if "error" in answer:
                     raise UserError(f"{argv[0]} does not start: {answer['error']}")
         except ConnectionError:
