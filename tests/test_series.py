@@ -147,3 +147,7 @@ def test_an_axis_chart_has_the_families_that_sweep_it_and_no_other_sweep() -> No
     run = [five, hundred, stack, asked("asyncio", switch_ms=5)]
     assert select(run, "switch_ms") == [five, hundred]
     assert select(run, "workers") == []
+
+
+def test_a_value_that_is_not_known_has_no_unit() -> None:
+    assert (setting("switch_ms", "default"), setting("switch_ms", "5")) == ("switch default", "switch 5 ms")

@@ -16,6 +16,9 @@ from streamlanes.record import FlagName, Record, StatusName
 from streamlanes.stats import pool
 from streamlanes.words import plain, why_missing
 
+_UNKNOWN = "default"
+"""A value that nothing set and no cell that ran has told."""
+
 _UNITS = (("_per_s", "/s"), ("_kib", " KiB"), ("_ms", " ms"), ("_s", " s"))
 
 
@@ -150,7 +153,8 @@ def setting(axis: str, value: str) -> str:
     """An axis and its value in words: `stack_kib`, `256` is `stack 256 KiB`."""
     for suffix, unit in _UNITS:
         if axis.endswith(suffix):
-            return f"{axis.removesuffix(suffix)} {value}{unit}".replace("_", " ")
+            amount = value if value == _UNKNOWN else f"{value}{unit}"
+            return f"{axis.removesuffix(suffix)} {amount}".replace("_", " ")
     return f"{axis} {value}".replace("_", " ")
 
 
@@ -214,7 +218,7 @@ def _bounded(record: Record) -> bool:
 def _text(value: Any) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return plain(value)
-    return "default" if value is None else str(value)
+    return _UNKNOWN if value is None else str(value)
 
 
 def _size(value: str) -> tuple[float, str]:
