@@ -128,7 +128,7 @@ class Bench:
 
     def measure(self, cell: Cell) -> Facts:
         """Both passes of a cell. Raises CellEnded when it comes to no figures."""
-        full = build(cell.load(), cell.calls)
+        full = build(cell.load(), cell.calls).in_chunks(cell.tokens_per_chunk)
         schedule = full.head(cell.admitted(full))
         budget_s = cell.budget(full)
         timed, drained = self._timed(cell, schedule, budget_s)
@@ -253,6 +253,7 @@ class Bench:
                     hold=hold,
                     cpus=self.sets.provider,
                     certificate=self.certificate if cell.axes.tls else None,
+                    behaviour=cell.provider,
                 )
                 try:
                     serving = stack.enter_context(fresh)
@@ -290,6 +291,7 @@ class Bench:
             "hold": hold,
             "addresses": serving.addresses if serving else [],
             "tls_ca": self.certificate.trusted if cell.axes.tls else None,
+            "tokens_per_chunk": cell.tokens_per_chunk,
             "schedule": {"path": tables.schedule.path, "columns": tables.schedule.columns},
             "samples": {"path": tables.calls.path, "columns": tables.calls.columns},
         }

@@ -7,9 +7,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from streamlanes.certificate import Certificate
 from streamlanes.children import Child, Gone, Launcher
 from streamlanes.probe.cpu import process_cpu_ns
+from streamlanes.provider.behaviour import Behaviour
 from streamlanes.samples import Table
 
 HOST = "127.0.0.1"
@@ -83,10 +86,12 @@ def providers(
     hold: bool,
     cpus: Sequence[int] | None,
     certificate: Certificate | None = None,
+    behaviour: Behaviour | None = None,
 ) -> Iterator[Providers]:
     """`processes` fresh provider processes with `ports` ports each for calls, gone at the end of the block.
 
-    certificate: calls come over TLS, and one plain port more is there for the questions.
+    certificate: calls come over TLS, and one plain port more is there for the questions. behaviour: None
+    for a provider that does nothing wrong.
     Raises Gone when one does not come up.
     """
     spec = {
@@ -98,6 +103,7 @@ def providers(
         "certificate": certificate and [certificate.trusted, certificate.key],
         "tick_ns": TICK_NS,
         "hold": hold,
+        "behaviour": msgspec.to_builtins(behaviour or Behaviour()),
     }
     children: list[Child] = []
     try:
