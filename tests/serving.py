@@ -24,6 +24,7 @@ from streamlanes.samples import Table, provider_columns
 from streamlanes.wire.http1 import ResponseDecoder, post
 from streamlanes.wire.openai import request_body
 
+
 @cache
 def made_certificate() -> certificate.Certificate:
     """One for all tests: what it holds is tested elsewhere."""

@@ -38,8 +38,8 @@ CELL = {
     "repetition": "from 1; repetition r of all cells is a block",
     "axes": "what can be set of a cell, with the values that ran",
     "asked": "those axes that the profile or the command line had set, as they were set",
-    "provider": "what the profile's `[provider]` table set: faults by their shares, tokens in a chunk; empty for a "
-    "provider that does as it should",
+    "provider": "what the profile's `[provider]` table set: faults by their shares, tokens in a chunk; empty "
+    "for a provider that does as it should",
 }
 
 STATUSES = {
@@ -111,8 +111,8 @@ AXES = {
     "gap_ms": ("ms", "between a call's tokens; also the span of the phase"),
     "gaps": (
         "",
-        "the recording that the gaps between tokens were taken from: its file's name and a digest of its content; "
-        "null for gaps of a distribution",
+        "the recording that the gaps between tokens were taken from: its file's name and a digest of its "
+        "content; null for gaps of a distribution",
     ),
     "tokens": ("", "tokens per call"),
     "rate_per_s": (

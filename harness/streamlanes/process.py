@@ -25,7 +25,7 @@ from streamlanes.probe.memory import read_memory
 from streamlanes.probe.smaps import read_mappings
 from streamlanes.probe.stacks import tree_stacks
 from streamlanes.probe.tree import members
-from streamlanes.providers import Providers, providers
+from streamlanes.providers import Providers, Wanted, providers
 from streamlanes.record import Status, StatusName
 from streamlanes.samples import (
     ORIGIN,
@@ -244,10 +244,7 @@ class Bench:
             serving = None
             if CLIENTS[cell.client].network:
                 processes = self.sets.provider_processes
-                fresh = providers(
-                    self.launcher,
-                    tables.schedule,
-                    tables.provider,
+                wanted = Wanted(
                     processes=processes,
                     ports=provider_ports(schedule.calls, self._somaxconn, processes),
                     hold=hold,
@@ -255,6 +252,7 @@ class Bench:
                     certificate=self.certificate if cell.axes.tls else None,
                     behaviour=cell.provider,
                 )
+                fresh = providers(self.launcher, tables.schedule, tables.provider, wanted)
                 try:
                     serving = stack.enter_context(fresh)
                 except Gone as gone:

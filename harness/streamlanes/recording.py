@@ -123,7 +123,7 @@ def provider(facts: Facts) -> dict[str, Any]:
         "requests": _total(said, "requests"),
         "peak_in_flight": _total(said, "peak_in_flight"),  # of several processes: not at one instant
         "abandoned": _total(said, "abandoned"),
-        "faults": dict(sum((Counter(each["faults"]) for each in said), Counter())),
+        "faults": _counts(said, "faults"),
         "late_accepts": None if waited_ns is None else int((waited_ns > LATE_ACCEPT_NS).sum()),
         "lateness_ms": late[0],
     }
@@ -136,6 +136,13 @@ def _grouped(groups: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 def _total(said: tuple[Mapping[str, Any], ...], name: str) -> int:
     return sum(int(each[name]) for each in said)
+
+
+def _counts(said: tuple[Mapping[str, Any], ...], name: str) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for each in said:
+        found.update(each[name])
+    return dict(found)
 
 
 def _put(groups: dict[str, dict[str, Any]], path: str, figure: Any) -> None:

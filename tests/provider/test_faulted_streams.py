@@ -1,5 +1,7 @@
 """Faults over real sockets: how the connection ends, what is stamped, what is counted."""
 
+import contextlib
+
 import pytest
 
 from serving import Serving, answer
@@ -27,11 +29,11 @@ def test_a_reset_comes_after_what_was_sent_before_it(tls: bool):
     up = failing(Fault.RESET)
     decoder, events = ResponseDecoder(), EventDecoder()
     seen = []
-    with up.connect(tls=tls) as connection:
+    with up.connect(tls=tls) as connection, contextlib.suppress(ConnectionResetError):
         connection.sendall(CHAT)
-        with pytest.raises(ConnectionResetError):
-            while data := connection.recv(65536):
-                seen += events.feed(decoder.feed(data))
+        while data := connection.recv(65536):
+            seen += events.feed(decoder.feed(data))
+        pytest.fail("it ended well")
     assert len(seen) == 1 + TOKENS // 2
     stats = up.stats()
     up.close()

@@ -13,7 +13,7 @@ CALLS = 20_000
 
 
 def test_each_fault_has_its_share():
-    shares = {fault: 0.04 for fault in Fault}
+    shares = dict.fromkeys(Fault, 0.04)
     found = Counter(fault_of(7, call, shares) for call in range(CALLS))
     for fault in Fault:
         assert found[fault] == pytest.approx(0.04 * CALLS, rel=0.15)

@@ -49,7 +49,10 @@ def test_a_whole_stream_decodes_to_its_tokens(way: Frames):
 
 
 def test_usage_comes_last_and_is_null_before():
-    without, with_usage = events_of(chat(usage=False, padding=False)), events_of(chat(usage=True, padding=False))
+    without, with_usage = (
+        events_of(chat(usage=False, padding=False)),
+        events_of(chat(usage=True, padding=False)),
+    )
     assert len(without) == 1 + TOKENS + 1, "role, tokens, finish"
     assert not any("usage" in event for event in without)
     *before, last = with_usage

@@ -144,9 +144,11 @@ def test_anthropic_answers_that_are_not_streamed(serving: Serving, tls: bool):
 
 def test_anthropic_asynchronous(serving: Serving):
     async def main() -> str:
-        async with anthropic.AsyncAnthropic(base_url=url(serving, False), api_key="none") as client:
-            async with client.messages.stream(model=MODEL, max_tokens=9, messages=PROMPT) as stream:
-                return "".join([text async for text in stream.text_stream])
+        async with (
+            anthropic.AsyncAnthropic(base_url=url(serving, False), api_key="none") as client,
+            client.messages.stream(model=MODEL, max_tokens=9, messages=PROMPT) as stream,
+        ):
+            return "".join([text async for text in stream.text_stream])
 
     assert asyncio.run(main()) == TEXT
 
@@ -174,7 +176,10 @@ def test_a_refusal_is_the_exception_of_its_status(
 def test_an_error_in_mid_stream_is_an_exception(failing: dict[Fault, Serving]):
     with openai_at(failing[Fault.ERROR]) as client, pytest.raises(openai.APIError, match="had an error"):
         list(chat(client, stream=True))
-    with anthropic_at(failing[Fault.ERROR]) as client, pytest.raises(anthropic.APIStatusError, match="Overloaded"):
+    with (
+        anthropic_at(failing[Fault.ERROR]) as client,
+        pytest.raises(anthropic.APIStatusError, match="Overloaded"),
+    ):
         list(message(client, stream=True))
 
 
@@ -189,9 +194,11 @@ def test_what_is_only_unusual_is_read_all_the_same(failing: dict[Fault, Serving]
     with openai_at(up) as client:
         chunks = list(chat(client, stream=True))
         found = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices[0].delta.content]
-    with anthropic_at(up) as client:
-        with client.messages.stream(model=MODEL, max_tokens=9, messages=PROMPT) as stream:
-            other = list(stream.text_stream)
+    with (
+        anthropic_at(up) as client,
+        client.messages.stream(model=MODEL, max_tokens=9, messages=PROMPT) as stream,
+    ):
+        other = list(stream.text_stream)
     assert len(found) == len(other) == TOKENS
     assert "\ufffd" not in "".join([*found, *other])
     assert found == other

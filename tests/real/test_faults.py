@@ -48,7 +48,8 @@ def measured(bench: Bench, backend: str, client: str, behaviour: Behaviour, **ax
 
 @pytest.mark.parametrize("tls", [False, True])
 @pytest.mark.parametrize(
-    ("backend", "client"), [("asyncio", "streams"), ("uvloop", "floor"), ("threads", "streams"), ("threads", "floor")]
+    ("backend", "client"),
+    [("asyncio", "streams"), ("uvloop", "floor"), ("threads", "streams"), ("threads", "floor")],
 )
 def test_each_call_ends_as_its_fault_says(bench: Bench, backend: str, client: str, tls: bool):
     behaviour = Behaviour(

@@ -13,6 +13,7 @@ from streamlanes.provider.messages import messages
 LETTERS_PER_TOKEN = 4
 """How many letters of a prompt are counted as a token: the usual rule of thumb for English."""
 
+_CHAT = chat(usage=False, padding=False)
 _CALL = re.compile(r"\[call ([0-9]{1,9})\]")
 
 
@@ -24,7 +25,7 @@ class Ask:
     without one. stream: whether it is wanted token by token. gzip: whether the caller takes compressed bytes.
     """
 
-    frames: Frames = chat(usage=False, padding=False)
+    frames: Frames = _CHAT
     call: int | None = None
     stream: bool = True
     prompt_tokens: int = 1

@@ -70,7 +70,7 @@ class Chat:
 
     def whole(self, call_id: bytes, prompt_tokens: int, tokens: int, text: str) -> dict[str, Any]:
         """A completion that was not streamed."""
-        message = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
+        message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
         return _head("chat.completion", f"chatcmpl-{call_id.decode()}") | {
             "choices": [choice],

@@ -97,10 +97,10 @@ class Connection(asyncio.Protocol):
             self._streams.abandon(self._stream)
             self._stream = None
 
-    def drop(self) -> None:
-        """Close this connection."""
+    def abort(self) -> None:
+        """Close this connection now: over TLS an orderly end would wait for the caller's half of it."""
         if self._transport is not None:
-            self._transport.close()
+            self._transport.abort()
 
     # httptools' side
 
@@ -146,7 +146,8 @@ class Connection(asyncio.Protocol):
             # A second request on this connection has to wait in HTTP/1.1; an answer now would stand in
             # the middle of the stream. Nobody pipelines LLM calls: the connection ends.
             self._leave()
-            self.drop()
+            if self._transport is not None:
+                self._transport.close()
             return
         if self._transport is None or self._transport.is_closing():
             return

@@ -7,7 +7,7 @@ events, those that are due together in one write. Pure; times are nanoseconds af
 import enum
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
@@ -99,9 +99,7 @@ def whole(call: Call, fault: Fault | None, behaviour: Behaviour) -> Iterator[Wri
     yield Write(due_ns, response(200, content), then=Then.END)
 
 
-def stream(
-    call: Call, fault: Fault | None, behaviour: Behaviour, *, apart: bool = False
-) -> Iterator[Write]:
+def stream(call: Call, fault: Fault | None, behaviour: Behaviour, *, apart: bool = False) -> Iterator[Write]:
     """A streamed answer. apart: nothing is joined into one write, so that a call can be held anywhere."""
     if fault in STATUSES:
         yield _refused(call, fault, behaviour)
@@ -110,34 +108,10 @@ def stream(
     events = -(-len(call.offsets_ns) // size)
     strike = strikes_before(behaviour.seed, call.call, events, behaviour.at)
     made = right(call, size)
-    head, gzip, then = HEAD, None, Then.END
-    match fault:
-        case Fault.ERROR:
-            made = _until(made, strike, call.frames.error())
-        case Fault.CUT_INSIDE:
-            made, then = _half(made, strike), Then.CLOSE
-        case Fault.CUT_BETWEEN:
-            made = _until(made, strike, b"")
-        case Fault.RESET:
-            made, then = _until(made, strike, b""), Then.RESET
-        case Fault.NO_DONE:
-            made = _without_last(made)
-        case Fault.SLOW_HEADERS:
-            least_ns = _ns(behaviour.slow_headers_ms)
-            made = (replace(each, due_ns=max(each.due_ns, least_ns)) for each in made)
-        case Fault.STALL:
-            made = _stalled(made, strike, _ns(behaviour.stall_ms))
-        case Fault.LONG_LINE:
-            made = _long(made, strike, call, behaviour.long_line_bytes)
-        case Fault.SPLIT_CHARACTERS:
-            made = _split(made, call)
-        case Fault.CRLF:
-            made = _crlf(made)
-        case Fault.COMMENTS:
-            made = _commented(made)
-        case Fault.GZIP if call.gzip:
-            head, gzip = stream_head("Content-Encoding: gzip"), _Gzip()
-    yield from _writes(made, head, gzip, then, apart=apart)
+    if fault in _MADE:
+        made = _MADE[fault](made, call, behaviour, strike)
+    gzip = _Gzip() if fault is Fault.GZIP and call.gzip else None
+    yield from _writes(made, gzip, _THEN.get(fault, Then.END), apart=apart)
 
 
 def right(call: Call, size: int) -> Iterator[Event]:
@@ -209,6 +183,11 @@ def _without_last(events: Iterable[Event]) -> Iterator[Event]:
         yield event
 
 
+def _slow(events: Iterable[Event], least_ns: int) -> Iterator[Event]:
+    """Nothing before this time."""
+    return (replace(event, due_ns=max(event.due_ns, least_ns)) for event in events)
+
+
 def _stalled(events: Iterable[Event], strike: int, stall_ns: int) -> Iterator[Event]:
     """Later from the struck event on."""
     late_ns = 0
@@ -257,6 +236,27 @@ def _commented(events: Iterable[Event]) -> Iterator[Event]:
         before_ns = event.due_ns
 
 
+_Change = Callable[[Iterator[Event], Call, Behaviour, int], Iterator[Event]]
+
+_MADE: dict[Fault | None, _Change] = {
+    Fault.ERROR: lambda events, call, how, strike: _until(events, strike, call.frames.error()),
+    Fault.CUT_INSIDE: lambda events, call, how, strike: _half(events, strike),
+    Fault.CUT_BETWEEN: lambda events, call, how, strike: _until(events, strike, b""),
+    Fault.NO_DONE: lambda events, call, how, strike: _without_last(events),
+    Fault.RESET: lambda events, call, how, strike: _until(events, strike, b""),
+    Fault.SLOW_HEADERS: lambda events, call, how, strike: _slow(events, _ns(how.slow_headers_ms)),
+    Fault.STALL: lambda events, call, how, strike: _stalled(events, strike, _ns(how.stall_ms)),
+    Fault.LONG_LINE: lambda events, call, how, strike: _long(events, strike, call, how.long_line_bytes),
+    Fault.SPLIT_CHARACTERS: lambda events, call, how, strike: _split(events, call),
+    Fault.CRLF: lambda events, call, how, strike: _crlf(events),
+    Fault.COMMENTS: lambda events, call, how, strike: _commented(events),
+}
+"""What is made of the events; those of other faults are right."""
+
+_THEN: dict[Fault | None, Then] = {Fault.CUT_INSIDE: Then.CLOSE, Fault.RESET: Then.RESET}
+"""How an answer ends that does not end well."""
+
+
 # From events to writes
 
 
@@ -274,11 +274,9 @@ class _Gzip:
         return self._zlib.flush()
 
 
-def _writes(
-    events: Iterable[Event], head: bytes, gzip: _Gzip | None, then: Then, *, apart: bool
-) -> Iterator[Write]:
+def _writes(events: Iterable[Event], gzip: _Gzip | None, then: Then, *, apart: bool) -> Iterator[Write]:
     """Head and events, each event in an HTTP chunk of its own; `then` with the last write."""
-    lead = head
+    lead = stream_head("Content-Encoding: gzip") if gzip else HEAD
     made: Write | None = None
     for together in _one_by_one(events) if apart else _due_together(events):
         if made is not None:

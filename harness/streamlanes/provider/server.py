@@ -68,6 +68,6 @@ async def serve(
         for server in servers:
             server.close()
         for each in list(connections):
-            each.drop()
+            each.abort()
         deadlines.close()
         streams.close()

@@ -102,9 +102,7 @@ class Streams:
         self._tick_ns = tick_ns
         self._wheel = Wheel(loop, tick_ns, self._fire)
 
-    def begin(
-        self, ask: Ask, accepted_ns: int, transport: asyncio.Transport, keep: bool = True
-    ) -> Stream:
+    def begin(self, ask: Ask, accepted_ns: int, transport: asyncio.Transport, keep: bool = True) -> Stream:
         """Start answering. Without an index the next free one is taken; one beyond the schedule
         wraps around (someone's own client may make any number of calls)."""
         call = ask.call

@@ -14,6 +14,7 @@ __all__ = [
     "WORKLOADS",
     "Arrival",
     "Dist",
+    "HeavyTailed",
     "Ns",
     "Phase",
     "Schedule",

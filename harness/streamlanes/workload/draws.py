@@ -80,7 +80,7 @@ class HeavyTailed:
 
     @property
     def _scale(self) -> float:
-        return self.median / (2.0 ** (1 / self.tail) - 1)
+        return self.median / math.expm1(math.log(2) / self.tail)
 
 
 @dataclass(frozen=True)

@@ -36,5 +36,5 @@ def parse(lines: Iterable[str], source: str, name: str) -> Looped:
         raise UserError(f"{source} has no gap in it; write one a line, in milliseconds")
     found = Looped(name, np.array(gaps))
     if found.median == 0:
-        raise UserError(f"{source}: half of the gaps are 0 ms, so tokens come in chunks; set tokens_per_chunk")
+        raise UserError(f"{source}: half of the gaps are 0 ms: tokens came in chunks; set tokens_per_chunk")
     return found

@@ -75,8 +75,8 @@ class Schedule:
         )
 
     def in_chunks(self, size: int) -> "Schedule":
-        """The same where `size` tokens come together in each chunk: each is due when the last of its chunk is.
-        A call's last chunk may have fewer."""
+        """The same where `size` tokens come together in each chunk: each is due when the last of its chunk
+        is. A call's last chunk may have fewer."""
         if size == 1:
             return self
         counts = np.diff(self.first)
