@@ -86,7 +86,8 @@ OUTCOMES = {
     Outcome.OK: "the stream said that it was over (a finish reason or `[DONE]`); the only outcome that "
     "enters latency figures",
     Outcome.TRUNCATED: "the stream ended without saying so",
-    Outcome.RESET: "the connection was reset before the stream said that it was over",
+    Outcome.RESET: "the connection was reset before the stream said that it was over; for blocking clients "
+    "over TLS: it ended without TLS's own closing word, which is all that they are told of a reset",
     Outcome.CONNECT_ERROR: "no connection",
     Outcome.PROVIDER_ERROR: "the stream brought an error object and ended",
     Outcome.PROTOCOL_ERROR: "bytes that are no HTTP/1.1, no event stream or no chat chunk",
