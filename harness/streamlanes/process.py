@@ -140,6 +140,7 @@ class Bench:
             timed=timed,
             memory=memory,
             provider_cpus=float(self.sets.provider_processes),
+            grain_ms=cell.grain_ms,
         )
 
     def _timed(self, cell: Cell, schedule: Schedule, budget_s: float) -> tuple[TimedPass, bool]:

@@ -47,6 +47,7 @@ class Kind(enum.StrEnum):
     GROWTH = "growth"  # a line per backend over x; where a workload has one x only, dots per backend
     BARS = "bars"  # a bar per backend and size, parts stacked
     POOLS = "pools"  # measured beside predicted over the pool's width
+    CAPACITY = "capacity"  # what knee searches found; its panel draws no path
 
 
 @dataclass(frozen=True, kw_only=True)
