@@ -176,6 +176,18 @@ def test_a_reader_that_was_away_buffers_nothing():
     assert FlagName.BUFFERED_PATH not in raised(made)
 
 
+@pytest.mark.parametrize(
+    "held_up",
+    [
+        {"host": quiet_hosts(busy_ns=2 * 10**9)},
+        {"host": (host(throttled_periods=1), host(throttled_periods=4))},
+    ],
+)
+def test_a_reader_that_was_held_up_is_not_the_path(held_up: dict[str, object]):
+    made = facts(timed=in_batches(timed(schedule(), **held_up), 4))
+    assert FlagName.BUFFERED_PATH not in raised(made)
+
+
 def test_a_reader_without_time_is_not_the_path():
     pass_ = in_batches(timed(schedule(), cell_cores=0.95), 4)
     assert raised(facts(timed=pass_)) == {FlagName.CLIENT_LIMITED}

@@ -38,7 +38,14 @@ def test_a_rate_near_the_bound_is_decided_by_the_median_of_three(lates: list[flo
 def test_one_look_on_a_disturbed_host_is_not_enough(flag: FlagName, late: float):
     assert verdict([step(late=late, flags=[flag])]) is Verdict.OPEN
     twice = [step(late=late, repetition=r, flags=[flag]) for r in (1, 2)]
-    assert verdict(twice) in (Verdict.BORNE, Verdict.NOT_BORNE)
+    assert verdict(twice) is (Verdict.BORNE if late < BOUND else Verdict.HOST)
+
+
+def test_a_rate_that_fails_on_a_quiet_host_too_is_the_clients():
+    noisy = {"late": 900.0, "flags": [FlagName.NOISY_HOST]}
+    assert verdict([step(**noisy), step(late=900.0, repetition=2)]) is Verdict.NOT_BORNE
+    three = [step(**noisy), step(repetition=2), step(repetition=3, **noisy)]
+    assert verdict(three) is Verdict.HOST
 
 
 def test_what_is_the_backends_own_doing_is_clear():
@@ -82,7 +89,7 @@ def test_the_providers_fault_is_not_the_clients():
 def test_the_bracket_lies_between_the_highest_borne_and_the_lowest_that_was_not():
     rates = {10_000: 3.0, 20_000: 5.0, 28_300: 8.0, 40_000: 4000.0, 33_600: 200.0}
     found = bracket([step(rate, late) for rate, late in rates.items()])
-    assert (found.bears_per_s, found.fails_per_s, found.provider) == (28_300, 33_600, False)
+    assert (found.bears_per_s, found.fails_per_s, found.limit) == (28_300, 33_600, Verdict.NOT_BORNE)
     assert bracket([step(20_000, 45.0)]).open_per_s == 20_000
     assert bracket([step(20_000, 5.0)]).fails_per_s is None
     assert bracket([step(20_000, 500.0)]).bears_per_s is None

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
-from streamlanes.knee import LATE, RATE, Knee, disturbed, knees, rate_of
+from streamlanes.knee import LATE, RATE, Knee, Verdict, knees, rate_of
 from streamlanes.record import FlagName, Record
 from streamlanes.series import Line, line_order, points
 from streamlanes.words import plain
@@ -37,7 +37,7 @@ class Capacity:
     @property
     def bounded_above(self) -> bool:
         """Whether the client itself failed at some rate: without that its knee may be anywhere above."""
-        return self.knee.bracket.fails_per_s is not None and not self.knee.bracket.provider
+        return self.knee.bracket.limit is Verdict.NOT_BORNE
 
     @property
     def late_ms(self) -> float | None:
@@ -47,18 +47,12 @@ class Capacity:
         return median(values) if values else None
 
     @property
-    def doubted(self) -> bool:
-        """Whether the host was disturbed while one of the two rates was measured."""
-        rates = (self.knee.bracket.bears_per_s, self.knee.bracket.fails_per_s)
-        return any(disturbed(step) for step in self.knee.steps if rate_of(step) in rates)
-
-    @property
     def notes(self) -> list[str]:
         """What must be known beside it."""
         found, knee = self.knee.bracket, self.knee
         said = []
-        if found.provider:
-            said.append(FlagName.PROVIDER_LIMITED.value)
+        if found.limit is not None and not self.bounded_above:
+            said.append(f"{found.limit.value} at {self.fails}")
         if found.not_run is not None:
             said.append(found.not_run)
         elif found.fails_per_s is None:

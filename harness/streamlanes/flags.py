@@ -42,7 +42,7 @@ def flags(facts: Facts, calls: Calls) -> list[Flag]:
         _accept_limited(facts),
         _throttled(facts),
         _below_grain(facts, calls),
-        _buffered(calls),
+        _buffered(facts, calls),
     )
     return [flag for flag in found if flag is not None]
 
@@ -134,7 +134,7 @@ def _below_grain(facts: Facts, calls: Calls) -> Flag | None:
     apart fall into one grain, or (where waiting is all a client does) lateness is nothing but rounding."""
     evidence: Evidence = {}
     grain, gap = facts.grain_ms, facts.timed.schedule.median_gap_ms
-    if gap is not None and 0 < gap < grain:
+    if gap is not None and gap < grain:
         evidence["gap_ms"] = round(gap, 4)
     late = calls.distribution("client_ms")
     p99, early = late["p99"], late["early_share"]
@@ -148,18 +148,21 @@ def _below_grain(facts: Facts, calls: Calls) -> Flag | None:
     return Flag(FlagName.BELOW_TIMER_GRAIN, {**evidence, "grain_ms": grain}) if evidence else None
 
 
-def _buffered(calls: Calls) -> Flag | None:
+def _buffered(facts: Facts, calls: Calls) -> Flag | None:
     """Something between the provider's write and the caller's code hands tokens on in batches.
 
     A reader that is late by itself gets batches too. So only those tokens count that lay ready while
-    the cell went on reading others, and none of a cell that had no time to read.
+    the cell went on reading others, and none of a cell that had no time to read or was given none.
     """
-    provider = calls.timed.provider
+    provider = facts.timed.provider
     window = calls.whole if isinstance(calls.plateau, Missing) else calls.plateau
     if provider is None or isinstance(window, Missing) or window.busiest_share > READER_SHARE:
         return None
+    if _noisy(facts) or _throttled(facts):
+        return None
     received, sent = calls.stamps.received, provider.sent
-    rows = calls.consecutive
+    next_one = calls.counted[1:] & calls.counted[:-1] & (calls.token_call[1:] == calls.token_call[:-1])
+    rows = np.flatnonzero(next_one)
     rows = rows[(sent[rows] > 0) & (sent[rows + 1] - sent[rows] >= APART_MS * 1e6)]
     if not len(rows):
         return None

@@ -2,8 +2,8 @@
 
 A rate is borne if the stream lateness p99 stays within a bound and nothing is lost. One look can be
 wrong: a rate whose first step is near the bound, crashed, or ran on a disturbed host is measured up to
-three times, and the median decides. Where the provider ran out first it is no fault of the client: the
-knee is then at or above what was borne.
+three times, and the median decides. Where the provider ran out first, or the host did other things, it
+is no fault of the client: the knee is then at or above what was borne.
 
 What a search found is made from its records each time it is asked for, and is stored nowhere else.
 """
@@ -34,8 +34,12 @@ class Verdict(enum.StrEnum):
     BORNE = "borne"
     NOT_BORNE = "not borne"
     PROVIDER = "provider-limited"  # not borne, and it was the provider that failed
+    HOST = "host disturbed"  # not borne, and the host did other things meanwhile
     NOT_RUN = "not run"  # this machine cannot run such a cell
     OPEN = "open"  # to be measured once more
+
+
+_FAILING = frozenset({Verdict.NOT_BORNE, Verdict.PROVIDER, Verdict.HOST})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,13 +47,13 @@ class Bracket:
     """The rates between which the knee lies.
 
     bears_per_s: the highest rate borne below the lowest that was not. fails_per_s: that lowest one.
-    provider: whether it was the provider that failed there. open_per_s: a rate to be measured once more.
-    not_run: why this machine cannot run such cells.
+    limit: who failed there (NOT_BORNE: the client). open_per_s: a rate to be measured once more. not_run:
+    why this machine cannot run such cells.
     """
 
     bears_per_s: float | None = None
     fails_per_s: float | None = None
-    provider: bool = False
+    limit: Verdict | None = None
     open_per_s: float | None = None
     not_run: str | None = None
 
@@ -60,13 +64,13 @@ def bracket(steps: Sequence[Record]) -> Bracket:
     for step in steps:
         by_rate.setdefault(rate_of(step), []).append(step)
     said = {rate: verdict(repetitions) for rate, repetitions in by_rate.items()}
-    failing = [rate for rate, name in said.items() if name in (Verdict.NOT_BORNE, Verdict.PROVIDER)]
+    failing = [rate for rate, name in said.items() if name in _FAILING]
     high = min(failing, default=None)
     borne = [r for r, name in said.items() if name is Verdict.BORNE and (high is None or r < high)]
     return Bracket(
         bears_per_s=max(borne, default=None),
         fails_per_s=high,
-        provider=high is not None and said[high] is Verdict.PROVIDER,
+        limit=None if high is None else said[high],
         open_per_s=min((rate for rate, name in said.items() if name is Verdict.OPEN), default=None),
         not_run=next((s.status.reason or s.status.name for s in steps if s.status.name in _NOT_RUN), None),
     )
@@ -82,8 +86,10 @@ def verdict(repetitions: Sequence[Record]) -> Verdict:
         return Verdict.OPEN
     if borne > len(over):
         return Verdict.BORNE
-    limited = sum(provider_ran_out(record) for record in over)
-    return Verdict.PROVIDER if 2 * limited > len(over) else Verdict.NOT_BORNE
+    for whose, name in ((provider_ran_out, Verdict.PROVIDER), (disturbed, Verdict.HOST)):
+        if 2 * sum(whose(record) for record in over) > len(over):
+            return name
+    return Verdict.NOT_BORNE
 
 
 def late_ms(step: Record) -> float:

@@ -72,13 +72,14 @@ FLAGS = {
     FlagName.ACCEPT_LIMITED: "the host counted connections that met a full accept queue; all processes of "
     "the host are in this count",
     FlagName.CPU_THROTTLED: "a CPU quota stopped the control group at least once",
-    FlagName.BELOW_TIMER_GRAIN: "the median time between a call's tokens is above 0 and below the "
+    FlagName.BELOW_TIMER_GRAIN: "the median time between a call's tokens that are due apart is below the "
     "grain of the timers that pace them (1 ms; 0.05 ms for the blocking form of `timer`); or, without a "
     f"provider, `latency.client_ms.p99` is below {flags.GRAINS} grains, and so nothing but rounding",
     FlagName.BUFFERED_PATH: f"more than {percent(flags.BUFFERED_SHARE)} of the tokens that were sent "
     f"{flags.APART_MS:g} ms or more after the one before were received with it (within "
-    f"{percent(flags.TOGETHER_SHARE)} of that time), while the cell went on reading others and its busiest "
-    f"process used no more than {percent(flags.READER_SHARE)} of a core",
+    f"{percent(flags.TOGETHER_SHARE)} of that time), while the cell went on reading others, its busiest "
+    f"process used no more than {percent(flags.READER_SHARE)} of a core, and nothing held it up "
+    "(`noisy-host`, `cpu-throttled`)",
 }
 
 QUALITIES = {

@@ -170,15 +170,10 @@ class Calls:
         return (self.stamps.end - self.start_ns)[self.ok] / 1e6
 
     @cached_property
-    def consecutive(self) -> Ns:
-        """Token rows whose next row is the same call's next token, both counted."""
-        both = self.counted[1:] & self.counted[:-1] & (self.token_call[1:] == self.token_call[:-1])
-        return np.flatnonzero(both)
-
-    @cached_property
     def inter_chunk_ms(self) -> Floats:
         """Between a call's consecutive tokens, as received."""
-        gaps: Floats = np.diff(self.stamps.received)[self.consecutive] / 1e6
+        both = self.counted[1:] & self.counted[:-1] & (self.token_call[1:] == self.token_call[:-1])
+        gaps: Floats = np.diff(self.stamps.received)[both] / 1e6
         return gaps
 
     @cached_property

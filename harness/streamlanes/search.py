@@ -9,7 +9,8 @@ import msgspec
 
 from streamlanes.cells import Cell
 from streamlanes.errors import UserError
-from streamlanes.knee import RATE, RESOLUTION, Bracket, bracket, is_step, rate_of, search_of
+from streamlanes.knee import LATE, RATE, RESOLUTION, Bracket, bracket, is_step, rate_of, search_of
+from streamlanes.lanes import lane
 from streamlanes.record import Record
 from streamlanes.workload import TOGETHER
 
@@ -112,6 +113,8 @@ def at_rate(cell: Cell, rate_per_s: float, repetition: int = 1) -> Cell:
 
 
 def _check(cell: Cell, bound_ms: float) -> None:
+    if LATE not in {metric.path for metric in lane(cell.lane).metrics}:
+        raise UserError(f"lane {cell.lane} has no {LATE}, so no knee; a knee is sought in the io lane")
     for axis in (RATE, "gap_ms", "tokens"):
         if getattr(cell.axes, axis) is not None:
             raise UserError(

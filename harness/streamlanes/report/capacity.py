@@ -45,7 +45,7 @@ def draw(chart: Chart, found: Sequence[Capacity]) -> Sheet | str:
 
 
 def _ends(one: Capacity) -> list[float]:
-    """The rates that a row draws. One at which the provider failed says nothing of the client."""
+    """The rates that a row draws. One at which provider or host failed says nothing of the client."""
     low, high = one.knee.bracket.bears_per_s, one.knee.bracket.fails_per_s
     known = (low, high if one.bounded_above else None)
     return [rate for rate in known if rate is not None]
@@ -71,8 +71,7 @@ def _row(axes: Axes, one: Capacity, place: int) -> None:
         axes.plot(
             ends[1:], [place], marker="|", markersize=9, color=how.colour, markeredgewidth=1.6, zorder=4
         )
-    hollow = low is None or one.doubted
-    draw_dots(axes, how, Dots(values=(ends[0],), doubted=(hollow,), middle=ends[0]), place, Way.X)
+    draw_dots(axes, how, Dots(values=(ends[0],), doubted=(low is None,), middle=ends[0]), place, Way.X)
     _say(axes, ends[-1], place, one.bears, gap_pt, INK)
 
 
@@ -106,8 +105,8 @@ def _about_marks(found: Sequence[Capacity]) -> list[str]:
         said.append("Mark: the highest rate borne. Bar: up to the lowest that was not.")
     if any(len(_ends(one)) == 1 for one in found):
         said.append("Arrow: the knee may lie anywhere on that way.")
-    if doubted := [_name(one) for one in found if one.doubted]:
-        said.append(f"Hollow: the host did other things at one of those rates: {'; '.join(doubted)}.")
+    if any(_ends(one) and one.knee.bracket.bears_per_s is None for one in found):
+        said.append("Hollow: the lowest rate asked for, not borne.")
     return said
 
 

@@ -68,10 +68,11 @@ class Schedule:
 
     @property
     def median_gap_ms(self) -> float | None:
-        """The median time between a call's tokens; None where no call has two."""
+        """The median time between a call's tokens that are due apart; None where none are."""
         within = np.ones(self.tokens, dtype=np.bool_)
         within[self.first[:-1]] = False
         gaps_ns = np.diff(self.offset_ns, prepend=0)[within]
+        gaps_ns = gaps_ns[gaps_ns > 0]
         return float(np.median(gaps_ns)) / 1e6 if len(gaps_ns) else None
 
     def head(self, calls: int) -> "Schedule":
