@@ -1,8 +1,7 @@
-"""The parent's end of the launcher, where its answers decide."""
+"""The parent's side of the launcher, against a scripted one."""
 
 import json
 import socket
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -10,46 +9,47 @@ import pytest
 from streamlanes.children import Launcher
 
 
-class Answering(Launcher):
-    """A launcher without a process: what it would say is put on its socket beforehand."""
+class Scripted:
+    """A launcher whose other end the test holds."""
 
     def __init__(self) -> None:
-        self._socket, self.process = socket.socketpair()
-        self._text = b""
-        self._exits = {}
+        ours, self._theirs = socket.socketpair()
+        self.launcher = object.__new__(Launcher)  # no process behind it
+        self.launcher._socket, self.launcher._text, self.launcher._exits = ours, b"", {}
 
-    def says(self, *messages: dict[str, object]) -> None:
-        self.process.sendall(b"".join(json.dumps(each).encode() + b"\n" for each in messages))
+    def says(self, **message: object) -> None:
+        self._theirs.sendall(json.dumps(message).encode() + b"\n")
+
+    def close(self) -> None:
+        self._theirs.close()
+        self.launcher._socket.close()
 
 
 @pytest.fixture
-def launcher() -> Iterator[Answering]:
-    made = Answering()
+def scripted() -> Iterator[Scripted]:
+    made = Scripted()
     yield made
-    made._socket.close()
-    made.process.close()
+    made.close()
 
 
-def spawn(launcher: Launcher) -> int:
-    return launcher.spawn([sys.executable], None, (0, 1, 2))
+def test_a_number_that_comes_round_is_a_new_child(scripted: Scripted):
+    """Thousands of threads take numbers from the same space, so a long run meets each again."""
+    launcher = scripted.launcher
+    scripted.says(pid=700)
+    assert launcher.spawn(["one"], None, (0, 1, 2)) == 700
+    scripted.says(exited=700, code=0)
+    assert launcher.wait(700, 5.0) == 0
+    scripted.says(pid=700)
+    assert launcher.spawn(["another"], None, (0, 1, 2)) == 700
+    assert launcher.wait(700, 0.0) is None, "it has just begun"
+    scripted.says(exited=700, code=-9)
+    assert launcher.wait(700, 5.0) == -9
 
 
-def test_a_child_that_is_given_an_earlier_ones_number_has_not_ended(launcher: Answering):
-    """Numbers come round after 32,768 threads, which is three cells of 10,000."""
-    launcher.says({"pid": 7})
-    assert spawn(launcher) == 7
-    launcher.says({"exited": 7, "code": 0})
-    assert launcher.wait(7, 0.0) == 0
-    launcher.says({"pid": 7})
-    assert spawn(launcher) == 7
-    assert launcher.wait(7, 0.0) is None
-    launcher.says({"exited": 7, "code": -9})
-    assert launcher.wait(7, 1.0) == -9
-
-
-def test_an_ending_that_is_heard_while_another_child_is_spawned_is_kept(launcher: Answering):
-    launcher.says({"pid": 7})
-    spawn(launcher)
-    launcher.says({"exited": 7, "code": 3}, {"pid": 8})
-    assert spawn(launcher) == 8
-    assert (launcher.wait(7, 0.0), launcher.wait(8, 0.0)) == (3, None)
+def test_an_exit_that_comes_before_the_answer_is_kept(scripted: Scripted):
+    scripted.says(pid=700)
+    scripted.launcher.spawn(["one"], None, (0, 1, 2))
+    scripted.says(exited=700, code=3)
+    scripted.says(pid=701)
+    assert scripted.launcher.spawn(["two"], None, (0, 1, 2)) == 701
+    assert scripted.launcher.wait(700, 0.0) == 3

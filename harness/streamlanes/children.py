@@ -154,8 +154,7 @@ class Launcher:
                 assert answer is not None
                 if "pid" in answer:
                     pid = int(answer["pid"])
-                    # Thousands of threads use numbers up fast: an earlier child may have had this one.
-                    self._exits.pop(pid, None)
+                    self._exits.pop(pid, None)  # of an earlier child: numbers come round
                     return pid
                 if "error" in answer:
                     raise UserError(f"{argv[0]} does not start: {answer['error']}")

@@ -1,11 +1,12 @@
 """Which records belong together: the repetitions of a point, and the points of a line. Pure.
 
 A line is a backend; where one backend was measured with several settings of an axis side by side
-(thread stacks of 256 KiB and 8 MiB), each setting is a line of its own and named so.
+(thread stacks of 256 KiB and 8 MiB), each setting is a line of its own and named so, but for the one
+it has when nothing is asked.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,11 +86,17 @@ def points(records: Iterable[Record]) -> list[Point]:
     """The records as points, by client, workload, calls and line; backends in the registry's order."""
     known = list(records)
     varied = _varied(known)
+    plainly = _plainly(known, varied)
     groups: dict[tuple[str, str, int, Line], list[Record]] = defaultdict(list)
     for record in known:
         cell = record.cell
-        axes = varied[_family(record)]
-        line = Line(cell.backend, tuple((axis, _text(cell.axes.get(axis))) for axis in axes))
+        family = _family(record)
+        variant = (
+            (axis, _text(cell.axes.get(axis)))
+            for axis in varied[family]
+            if axis in cell.asked and _text(cell.axes.get(axis)) != plainly[family].get(axis)
+        )
+        line = Line(cell.backend, tuple(variant))
         groups[cell.client, cell.workload, cell.calls, line].append(record)
     found = [
         Point(
@@ -120,9 +127,14 @@ def select(records: Iterable[Record], varied: str | None, *, single: bool = Fals
         if varied is None:
             default = [record for record in family if not swept & set(record.cell.asked)]
             found += default or family
-        elif single or len({_text(record.cell.axes.get(varied)) for record in family}) > 1:
+        elif single or len(_values(varied, family)) > 1:
             found += [record for record in family if not (swept - {varied}) & set(record.cell.asked)]
     return found
+
+
+def _values(axis: str, family: Sequence[Record]) -> set[str]:
+    """What an axis was set to. A cell that never ran does not know what its interpreter would set."""
+    return {_text(value) for record in family if (value := record.cell.axes.get(axis)) is not None}
 
 
 def _common(family: Sequence[Record]) -> set[str]:
@@ -182,6 +194,19 @@ def _varied(records: Sequence[Record]) -> dict[tuple[str, str, int, str], list[s
             for family, axes in seen.items()
         },
     )
+
+
+def _plainly(
+    records: Sequence[Record], varied: Mapping[tuple[str, str, int, str], Sequence[str]]
+) -> dict[tuple[str, str, int, str], dict[str, str]]:
+    """The value of each varied axis where a family was not asked for any."""
+    found: dict[tuple[str, str, int, str], dict[str, str]] = defaultdict(dict)
+    for record in records:
+        axes = varied[_family(record)]
+        if not set(axes) & record.cell.asked.keys():
+            values = {axis: value for axis in axes if (value := record.cell.axes.get(axis)) is not None}
+            found[_family(record)] |= {axis: _text(value) for axis, value in values.items()}
+    return found
 
 
 def _bounded(record: Record) -> bool:

@@ -1,11 +1,12 @@
 """A lane's declared charts, drawn from a run's records into files."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from streamlanes.lanes.base import Chart, Kind, Lane, Pool
+from streamlanes.record import Record
 from streamlanes.report import bars, growth, pools
 from streamlanes.report.canvas import Sheet, settings
 from streamlanes.report.load import Run
@@ -39,17 +40,32 @@ def draw(run: Run, lane: Lane, folder: Path) -> list[ChartFile]:
     cells = Counter(record.cell.client for record in own)
     clients = sorted(cells, key=lambda name: (-cells[name], name))  # what was measured most stands first
     made = []
-    for chart in lane.charts:
-        taking_part = points(select(own, chart.varied, single=chart.kind is Kind.POOLS))
+    for chart, shown in _shared_out(lane.charts, own):
+        taking_part = points(select(shown, chart.varied, single=chart.kind is Kind.POOLS))
         for client in clients:
             mine = [
                 point
                 for point in taking_part
                 if point.client == client and (chart.backends is None or point.line.backend in chart.backends)
             ]
+            if chart.apart and not any(point.workload in chart.apart for point in mine):
+                continue
             after = "" if len(clients) == 1 else f"-{client}"
             made.append(_file(chart, f"{before}{chart.name}{after}", mine, how, folder))
     return made
+
+
+def _shared_out(charts: Sequence[Chart], records: Sequence[Record]) -> Iterator[tuple[Chart, list[Record]]]:
+    """Each chart with the records it may show. Workloads that have a chart of their own are left out of
+    the main comparison, unless there is nothing else; then that is their chart."""
+    apart = {workload for chart in charts for workload in chart.apart}
+    main = [record for record in records if record.cell.workload not in apart]
+    for chart in charts:
+        if not chart.apart:
+            yield chart, main if main and chart.varied is None else list(records)
+        elif main and any(record.cell.workload in chart.apart for record in records):
+            taken = (*chart.apart, *chart.beside)
+            yield chart, [record for record in records if record.cell.workload in taken]
 
 
 def _file(
