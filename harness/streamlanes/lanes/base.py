@@ -75,7 +75,8 @@ class Chart:
     (Poisson, traces): since they are never all in flight, their number says nothing of the load; None
     for the same as the others. backends: which are drawn at most, None for all (the reason for a
     choice stands in `note`). varied: the axis whose sweep is drawn; None for the main comparison, in
-    which every backend runs as it comes (series.select).
+    which every backend runs as it comes (series.select). apart: workloads that this chart is for; where
+    a run has others too, they are in no chart of the main comparison. beside: workloads drawn with them.
     """
 
     name: str
@@ -88,6 +89,8 @@ class Chart:
     backends: tuple[str, ...] | None = None
     varied: str | None = None
     arriving: tuple[str, str] | None = None
+    apart: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def across(self, record: Record) -> tuple[str, str]:
         """Path and name of the horizontal axis on which this record stands."""
