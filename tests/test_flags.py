@@ -198,3 +198,13 @@ def test_tokens_sent_together_may_come_together():
     sent = pass_.calls.received - 250_000
     made = facts(timed=dataclasses.replace(pass_, provider=dataclasses.replace(pass_.provider, sent=sent)))
     assert FlagName.BUFFERED_PATH not in raised(made)
+
+
+def test_calls_that_are_over_before_the_next_begins_are_no_cap():
+    plan = build(resolve("flood", 20, {}), 20)
+    pass_ = timed(plan)
+    late = np.arange(20) // 10 * (int((pass_.calls.end - pass_.calls.sent).max()) + 1)
+    calls = dataclasses.replace(pass_.calls, sent=pass_.calls.sent + late, end=pass_.calls.end + late)
+    made = facts(plan, timed=dataclasses.replace(pass_, calls=calls))
+    assert Calls(made).peak_in_flight == 10
+    assert FlagName.CAPPED not in raised(made)

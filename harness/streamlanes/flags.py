@@ -85,6 +85,8 @@ def _provider_limited(facts: Facts, calls: Calls) -> Flag | None:
 
 def _capped(facts: Facts, calls: Calls) -> Flag | None:
     """A limit nobody asked for: fewer in flight than the target, and the top is flat."""
+    if facts.timed.schedule.life_ns.max() / 1e6 < GRAINS * facts.grain_ms:
+        return None  # calls so short may be over before the next can begin
     peak, target = calls.peak_in_flight, in_flight_target(facts)
     if not facts.drained or peak >= target or calls.share_of_wall_at(peak) < FLAT_SHARE:
         return None

@@ -63,7 +63,8 @@ FLAGS = {
     "the cell)",
     FlagName.CAPPED: "a limit nobody asked for: every admitted call ended, the peak in flight stayed below "
     f"the target, and it was held for {percent(flags.FLAT_SHARE)} of the time or longer, from the first "
-    "request to the last end",
+    "request to the last end. Not of calls shorter than "
+    f"{flags.GRAINS} grains of the timers that pace them",
     FlagName.BOUNDED: "the pool's width is below the calls that would be in flight without it; a note, "
     "not a doubt",
     FlagName.NOISY_HOST: f"CPU of other programs plus steal is above {percent(flags.FOREIGN_SHARE)} of all "

@@ -42,18 +42,18 @@ class Table:
         return f"{self.client} client, {self.workload}" + (f", {self.about}" if self.about else "")
 
 
-def headline(lane: Lane) -> list[Metric]:
-    """The metrics of the lane's one table, in its order."""
+def headline(lane: Lane, workload: str | None = None) -> list[Metric]:
+    """The metrics of the lane's one table, in its order; of a workload's, where it has others."""
     declared = {metric.path: metric for metric in lane.metrics}
-    return [declared[path] for path in lane.headline if path in declared]
+    paths = lane.headline if workload is None else lane.headline_of.get(workload, lane.headline)
+    return [declared[path] for path in paths if path in declared]
 
 
 def tables(records: Iterable[Record], lane: Lane) -> list[Table]:
     """The lane's records as tables; within a size the best comes first, bounded pools come last."""
-    metrics = headline(lane)
     own = [record for record in without_searches(records) if record.cell.lane == lane.name]
     return [
-        _table(client, workload, list(group), metrics)
+        _table(client, workload, list(group), headline(lane, workload))
         for (client, workload), group in groupby(points(own), key=lambda p: (p.client, p.workload))
     ]
 
