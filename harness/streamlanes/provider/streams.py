@@ -171,7 +171,11 @@ class Streams:
         if ends:
             pieces.append(frames.last(stream.call_id, stream.prompt_tokens, stream.k))
         data = b"".join(pieces)
-        self._stamp(stream, row - stream.row)
+        at = now_ns()
+        for each in range(stream.row, row):
+            self._sent[each] = at
+        self.counts.tokens += row - stream.row
+        stream.row = row
         if ends:
             self._finish(stream, data)
             return
@@ -184,7 +188,11 @@ class Streams:
     def _write(self, stream: Stream, writes: Iterator[Write], now: int) -> None:
         """`_fire` for an answer that was put together: the writes that are due, each by itself."""
         while (write := stream.upcoming) is not None and not stream.transport.is_closing():
-            self._stamp(stream, write.tokens)
+            at = now_ns()
+            for row in range(stream.row, stream.row + write.tokens):
+                self._sent[row] = at
+            self.counts.tokens += write.tokens
+            stream.row += write.tokens
             if write.then is not Then.MORE:
                 self._finish(stream, write.data, write.then)
                 return
@@ -198,14 +206,6 @@ class Streams:
                 self._wheel.at(due_ns, stream)
                 return
         self.abandon(stream)
-
-    def _stamp(self, stream: Stream, tokens: int) -> None:
-        """The next tokens of this stream are sent now."""
-        at = now_ns()
-        for row in range(stream.row, stream.row + tokens):
-            self._sent[row] = at
-        stream.row += tokens
-        self.counts.tokens += tokens
 
     def _finish(self, stream: Stream, data: bytes, then: Then = Then.END) -> None:
         """Write the end of a stream, and close its connection as that wants it."""
