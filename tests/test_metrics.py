@@ -12,6 +12,7 @@ from streamlanes.facts import Missing
 from streamlanes.lanes.io import LANE
 from streamlanes.metrics import Calls, Window, distribution, in_flight_target, projected_wall_s, wall_s
 from streamlanes.samples import Outcome
+from streamlanes.workload import build, resolve
 
 
 def figure(path: str, view: Calls) -> object:
@@ -222,3 +223,11 @@ def test_memory_figures():
     assert figure("memory.thread_stack_resident_bytes", calls) == 800
     absent = Calls(facts(memory="read in repetition 1 only"))
     assert figure("memory.per_call_bytes", absent) == Missing("read in repetition 1 only")
+
+
+def test_a_flood_has_no_plateau_however_long_it_takes_to_read():
+    plan = build(resolve("flood", 20, {}), 20)
+    calls = Calls(facts(plan, timed=timed(plan, client_ms=3000.0)))
+    assert isinstance(calls.plateau, Missing)
+    assert len(calls.stream_ms) == plan.tokens
+    assert calls.stream_ms == pytest.approx(3000.5)
