@@ -40,6 +40,7 @@ def record(  # noqa: PLR0913  a builder has one argument for each thing a test m
     figures: Mapping[str, Any] | None = None,
     missing: Mapping[str, str] | None = None,
     machine: Mapping[str, Any] | None = None,
+    knee_bound_ms: float | None = None,
 ) -> Record:
     """A record with plausible counts; `figures` sets dotted paths, `missing` nulls them with a reason.
 
@@ -48,6 +49,7 @@ def record(  # noqa: PLR0913  a builder has one argument for each thing a test m
     chosen = {"seed": 1, "width": None, **_SHAPES.get(workload, {}), **(axes or {})}
     wanted = dict((axes or {}) if asked is None else asked)
     extra = "".join(f"/{axis}={value}" for axis, value in wanted.items())
+    extra += "" if knee_bound_ms is None else f"/knee_bound_ms={knee_bound_ms:g}"
     groups: dict[str, Any] = {"counts": _counts(calls) if status is StatusName.OK else {}}
     for path, value in {**(figures or {}), **dict.fromkeys(missing or {})}.items():
         *parents, last = path.split(".")
@@ -66,6 +68,7 @@ def record(  # noqa: PLR0913  a builder has one argument for each thing a test m
             repetition=repetition,
             axes=chosen,
             asked=wanted,
+            knee_bound_ms=knee_bound_ms,
         ),
         machine=dict(MACHINE if machine is None else machine),
         status=Status(status, reason, reached),

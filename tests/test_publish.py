@@ -11,6 +11,7 @@ from records import record
 from streamlanes import publish
 from streamlanes.errors import UserError
 from streamlanes.journal import RUN_SCHEMA
+from streamlanes.knee import without_searches
 from streamlanes.record import Record, encode
 from streamlanes.report.load import Run, load_run
 
@@ -70,7 +71,11 @@ def test_published_records_are_whole_and_complete(folder: Path):
     assert run.notices == []
     assert run.info["profile"]["name"] == folder.name
     measured = {each.cell.id for each in run.records}
-    assert len(measured) == len(run.records) == len(run.info["profile"]["cells"])
+    assert len(measured) == len(run.records)
+    whole, cells = without_searches(run.records), run.info["profile"]["cells"]
+    most = max(each["repetition"] for each in cells)
+    assert len([each for each in whole if each.cell.repetition <= most]) >= len(cells)
+    assert len(whole) == len(cells) or run.info["profile"]["spares"] > 0
 
 
 # Places

@@ -148,6 +148,7 @@ class Bench:
             memory=memory,
             provider_cpus=float(self.sets.provider_processes),
             tokens_per_chunk=cell.tokens_per_chunk,
+            grain_ms=cell.grain_ms,
         )
 
     def _timed(self, cell: Cell, schedule: Schedule, budget_s: float) -> tuple[TimedPass, bool]:

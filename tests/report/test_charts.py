@@ -355,3 +355,19 @@ def test_a_workload_alone_has_the_main_charts(tmp_path: Path) -> None:
     assert "paced" not in made
     assert made["lateness"].svg is not None
     assert "paced workload" in made["lateness"].svg.read_text()
+
+
+def flood() -> list[Record]:
+    took = {"work.per_s": 95_000.0, "work.cpu_us_per_unit": 9.5}
+    return [record(b, 20, workload="flood", figures=figures(value, **took)) for b, value in BACKENDS.items()]
+
+
+def test_a_flood_shows_ceilings_beside_others_and_alone(tmp_path: Path) -> None:
+    beside = Run(folder=Path("run"), info={}, records=[*apart_run("steady").records, *flood()])
+    made = {each.name: each for each in draw(beside, IO, tmp_path)}
+    assert "tokens taken per second" in made["ceiling"].svg.read_text()
+    assert "flood" not in made["lateness"].svg.read_text()
+    alone = {
+        each.name: each for each in draw(Run(folder=Path("run"), info={}, records=flood()), IO, tmp_path)
+    }
+    assert alone["ceiling"].svg is not None

@@ -1,8 +1,8 @@
 """What a lane declares: its metrics and its charts. Tables, statistics and charts read these."""
 
 import enum
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from streamlanes.facts import Missing
@@ -47,6 +47,7 @@ class Kind(enum.StrEnum):
     GROWTH = "growth"  # a line per backend over x; where a workload has one x only, dots per backend
     BARS = "bars"  # a bar per backend and size, parts stacked
     POOLS = "pools"  # measured beside predicted over the pool's width
+    CAPACITY = "capacity"  # what knee searches found; its panel draws no path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +104,8 @@ class Lane:
 
     job: "module:attribute" of the coroutine done N times. view: what the metrics' functions take,
     made once per cell from its facts. headline: paths of the run's one table. compared: those of them
-    that decide who wins and enter ratios, most important first.
+    that decide who wins and enter ratios, most important first. headline_of: workload -> as many others
+    for its table, where it asks another question.
     """
 
     name: str
@@ -114,3 +116,4 @@ class Lane:
     charts: tuple[Chart, ...]
     headline: tuple[str, ...]
     compared: tuple[str, ...]
+    headline_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

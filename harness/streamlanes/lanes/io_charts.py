@@ -84,6 +84,19 @@ _APART = (
         backends=_GROWING,
         apart=("chat", "code", "peak10", "trace"),
     ),
+    Chart(
+        name="ceiling",
+        title="What does a client bear that never has to wait?",
+        kind=Kind.BARS,
+        x="cell.calls",
+        x_axis="calls at once",
+        panels=(
+            Panel(y=("work.per_s",), axis="tokens taken per second", log=False),
+            Panel(y=("work.cpu_us_per_unit",), axis="CPU per token, set-up included, us", log=False),
+        ),
+        apart=("flood",),
+        note="Every call and every token at once: one read brings many tokens, as under no paced load.",
+    ),
 )
 
 _AXES = (
@@ -186,6 +199,15 @@ CHARTS = (
             ),
         ),
         note="Predicted: calls in order of arrival in front of that many servers, nothing else.",
+    ),
+    Chart(
+        name="capacity",
+        title="How many tokens a second do the calls bear?",
+        kind=Kind.CAPACITY,
+        x="cell.axes.rate_per_s",
+        x_axis="tokens per second in all",
+        panels=(Panel(y=(), axis="tokens per second in all"),),
+        note="Borne: stream lateness p99 within the bound, all calls in flight and ended ok, no token lost.",
     ),
     *_APART,
     *_AXES,
