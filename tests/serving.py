@@ -53,7 +53,8 @@ class Serving:
         self.certificate = made_certificate()
         self._hold = hold
         self._up = threading.Event()
-        self._thread = threading.Thread(target=lambda: uvloop.run(self._main()))
+        # A test that fails does not close it: that must not keep the whole run from ending.
+        self._thread = threading.Thread(target=lambda: uvloop.run(self._main()), daemon=True)
         self._thread.start()
         assert self._up.wait(30)
 
