@@ -234,6 +234,8 @@ def _info(profile: Profile, cells: Sequence[Cell], here: Here) -> dict[str, Any]
         "seed": profile.run.seed,
         "warmup": profile.run.warmup,
     }
+    if profile.run.spares:
+        resolved["spares"] = profile.run.spares
     if searches := {cell.id: _as_asked(cell) for cell in cells if cell.knee_bound_ms is not None}:
         resolved["knees"] = list(searches.values())  # each by its first cell
     if here.pythons:  # another build of the same version makes another run

@@ -16,6 +16,7 @@ from streamlanes.errors import UserError, unknown
 from streamlanes.knee import search_of
 from streamlanes.plan import FixedPlan, InTurn, Plan
 from streamlanes.search import BOUND_MS, KneePlan, Search, search
+from streamlanes.spares import Spares
 
 MAX_BYTES = 1 << 20
 MAX_CELLS = 10_000
@@ -32,7 +33,8 @@ class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """`[run]`. seed: of the cells' order. repeats: repetitions of every cell that does not say its own.
 
     budget_s: of every cell. memory: whether cells have a memory pass. warmup: a small cell of each
-    backend is run and thrown away before its first one counts.
+    backend is run and thrown away before its first one counts. spares: how many more repetitions a cell
+    may have in place of those that the host disturbed.
     """
 
     lane: str = "io"
@@ -41,6 +43,7 @@ class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     budget_s: int | float | None = None
     memory: bool = True
     warmup: bool = False
+    spares: int = 0
 
 
 class Matrix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -99,12 +102,14 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return _distinct(written)
 
     def plan(self, python_names: Mapping[str, str] = MappingProxyType({})) -> Plan:
-        """What is measured: the cells, then the searches. Raises UserError for anything not meant.
+        """What is measured: the cells, those again that the host disturbed, then the searches.
+
+        Raises UserError for anything not meant.
 
         python_names: interpreter as written -> its name; one without a name keeps what was written.
         """
         cells = FixedPlan(self.expand(python_names), self.run.seed)
-        return InTurn(cells, KneePlan(self.searches(python_names)))
+        return InTurn(cells, Spares(cells.cells, self.run.spares), KneePlan(self.searches(python_names)))
 
     def expand(self, python_names: Mapping[str, str] = MappingProxyType({})) -> list[Cell]:
         """Every cell of `[[cells]]` once per repetition, equal ones once. Raises UserError for anything not
@@ -252,6 +257,8 @@ def parse(text: bytes, source: str, name: str) -> Profile:
         raise UserError(f"profile {source}: {_hint(str(error))}") from None
     except RecursionError:
         raise UserError(f"profile {source}: nested too deeply; a profile has three levels") from None
+    if not 0 <= found.run.spares <= 10:
+        raise UserError(f"profile {source}: spares is {found.run.spares}; it must be from 0 to 10")
     for repeats in (found.run.repeats, *(table.repeats for table in found.cells)):
         if repeats is not None and not 1 <= repeats <= 1000:
             raise UserError(f"profile {source}: repeats is {repeats}; it must be from 1 to 1000")
