@@ -40,11 +40,15 @@ class Setting:
 
     addresses: where the provider listens (IP literals: no look-up by name inside a cell).
     hold: the memory pass, in which calls wait after their first token until they are released.
+    tls_ca: path of the PEM certificate to trust; None for plain HTTP. tokens_per_chunk: how many tokens the
+    provider sends in each event that brings text.
     """
 
     schedule: Table
     addresses: tuple[Address, ...]
     hold: bool
+    tls_ca: str | None = None
+    tokens_per_chunk: int = 1
 
     def address(self, call: int) -> Address:
         """The provider's address for this call."""
