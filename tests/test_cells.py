@@ -77,6 +77,16 @@ def test_a_cell_that_cannot_be_meant_is_refused(axes: dict[str, object], words: 
         assert word in str(error.value)
 
 
+def test_the_dialect_is_openai_unless_another_one_is_named():
+    plain, other = cell("steady"), cell("steady", api="anthropic")
+    assert (plain.api, other.api) == ("openai", "anthropic")
+    assert plain.resolved_axes(plain.load(), build(plain.load(), 60))["api"] == "openai"
+    assert "/api=anthropic/" in other.id
+    check(other)
+    with pytest.raises(UserError, match="did you mean 'anthropic'"):
+        check(cell("steady", api="antropic"))
+
+
 def test_recorded_gaps_are_named_by_their_content_and_no_path_is_told(tmp_path: Path):
     path = tmp_path / "somebody" / "gaps.txt"
     path.parent.mkdir()

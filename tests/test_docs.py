@@ -39,7 +39,7 @@ from streamlanes.profile import parse
 from streamlanes.provider import connection, deadlines, embeddings, routes, tls
 from streamlanes.provider.behaviour import Behaviour, problem
 from streamlanes.provider.faults import Fault
-from streamlanes.record import SCHEMA, CellInfo, FlagName, Quality, Record, Status, StatusName, encode
+from streamlanes.record import SCHEMA, CellInfo, FlagName, Quality, Record, Status, StatusName, decode, encode
 from streamlanes.samples import Outcome
 from streamlanes.workload import WORKLOADS
 
@@ -173,8 +173,9 @@ CELL = Cell(lane="io", backend="asyncio", client="streams", workload="steady", c
         recording.record(CELL, lane("io"), {}, facts(memory="not read", drained=False)),
         recording.record(CELL, lane("io"), {}, facts(timed=timed(schedule(), spin_ms=(5.0, 7.0)))),
         recording.failed(CELL, lane("io"), {}, Status(StatusName.UNSUPPORTED, "no more threads", 3)),
+        decode((ROOT / "tests" / "golden" / "cell-1.json").read_bytes()),
     ],
-    ids=["ok", "over budget", "flagged", "unsupported"],
+    ids=["ok", "over budget", "flagged", "unsupported", "golden"],
 )
 def test_records_fit_the_published_schema(made: Record):
     published = json.loads(text("record.schema.json"))

@@ -41,10 +41,11 @@ def compose(spec: dict[str, Any], options: Options) -> Backend:
         addresses,
         spec["hold"],
         tls_ca=spec["tls_ca"],
+        api=spec["api"],
         tokens_per_chunk=spec["tokens_per_chunk"],
     )
     client = load(spec["client"])(setting)
-    job = load(spec["job"])(schedule, samples, client)
+    job = load(spec["job"])(setting, samples, client)
     jobs = Jobs(job, (schedule, samples), range(spec["calls"]))
     backend: Backend = load(spec["backend"])(jobs, options)
     return backend

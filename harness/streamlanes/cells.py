@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from streamlanes import traces, workload
+from streamlanes import traces, wire, workload
 from streamlanes.backends import BACKENDS, BackendInfo, Waits, default_width
 from streamlanes.clients import CLIENTS, ClientInfo
 from streamlanes.errors import UserError, unknown
@@ -43,9 +43,9 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Of the workload: seed, arrival (ramp, burst, poisson), ramp_s, ttft_ms, gap_ms or gaps (a file's path),
     tokens per call, rate_per_s in all, time_scale (how many times faster than in reality calls arrive),
     trace (a file's path, from where the command runs). Of the backend: width of a pool, workers
-    (processes), their start_method. Of the client: tls, whether it connects over TLS. Of the interpreter:
-    stack_kib of a thread, switch_ms, gc (default, freeze), python (its name, see `interpreters`; a profile
-    says path or command).
+    (processes), their start_method. Of the client: tls, whether it connects over TLS; api, the dialect that
+    is spoken by one that hands over bytes. Of the interpreter: stack_kib of a thread, switch_ms, gc (default,
+    freeze), python (its name, see `interpreters`; a profile says path or command).
     """
 
     seed: int | None = None
@@ -66,6 +66,7 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     gc: Literal["default", "freeze"] | None = None
     python: str | None = None
     tls: bool | None = None
+    api: str | None = None
 
     def set_values(self) -> dict[str, Any]:
         """Only what was set, by name."""
@@ -80,6 +81,7 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "start_method": not (info.processes or info.pool_of_processes),
             "stack_kib": info.waits is Waits.ASYNC or info.pool_of_processes,
             "tls": not client.network,
+            "api": not client.network,
         }
         return msgspec.structs.replace(self, **{axis: None for axis, drop in without.items() if drop})
 
@@ -143,6 +145,11 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return (self.axes.workers or cpu_sets().workers) if BACKENDS[self.backend].processes else 1
 
     @property
+    def api(self) -> str | None:
+        """The dialect that the call speaks; None for a client without a provider."""
+        return (self.axes.api or wire.DEFAULT) if CLIENTS[self.client].network else None
+
+    @property
     def tokens_per_chunk(self) -> int:
         """Tokens that the provider sends in each event."""
         return self.provider.tokens_per_chunk if self.provider else 1
@@ -204,6 +211,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "gc": self.axes.gc or "default",
             "python": version(self.axes.python or own_name()),
             "tls": bool(self.axes.tls),
+            "api": self.api,
         }
         return values
 
@@ -234,6 +242,8 @@ def check(cell: Cell) -> None:
         raise UserError(f"stack_kib is {axes.stack_kib}; it must be a multiple of 4, a page")
     if axes.start_method is not None and axes.start_method not in multiprocessing.get_all_start_methods():
         raise UserError(f"start_method {axes.start_method!r} does not exist on this system")
+    if axes.api is not None and axes.api not in wire.DIALECTS:
+        raise unknown("api", axes.api, wire.DIALECTS)
     if cell.provider is not None and (wrong := problem(cell.provider)):
         raise UserError(f"provider: {wrong}")
     cell.load()

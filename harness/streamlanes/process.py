@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from streamlanes import certificate
+from streamlanes import certificate, wire
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.children import Child, Gone, Launcher
@@ -147,6 +147,7 @@ class Bench:
             timed=timed,
             memory=memory,
             provider_cpus=float(self.sets.provider_processes),
+            tokens_per_chunk=cell.tokens_per_chunk,
             grain_ms=cell.grain_ms,
         )
 
@@ -291,6 +292,7 @@ class Bench:
             "hold": hold,
             "addresses": serving.addresses if serving else [],
             "tls_ca": self.certificate.trusted if cell.axes.tls else None,
+            "api": cell.api or wire.DEFAULT,
             "tokens_per_chunk": cell.tokens_per_chunk,
             "schedule": {"path": tables.schedule.path, "columns": tables.schedule.columns},
             "samples": {"path": tables.calls.path, "columns": tables.calls.columns},
