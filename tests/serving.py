@@ -24,6 +24,9 @@ from streamlanes.samples import Table, provider_columns
 from streamlanes.wire.http1 import ResponseDecoder, post
 from streamlanes.wire.openai import request_body
 
+AROUND = 4
+"""Events of a streamed answer beside its tokens: role, finish, usage, `[DONE]`."""
+
 
 @cache
 def made_certificate() -> certificate.Certificate:
