@@ -38,7 +38,7 @@ def compose(spec: dict[str, Any], options: Options) -> Backend:
     addresses = tuple((str(host), int(port)) for host, port in spec["addresses"])
     client = load(spec["client"])(Setting(schedule, addresses, spec["hold"]))
     job = load(spec["job"])(schedule, samples, client)
-    jobs = Jobs(job, (schedule, samples), range(spec["calls"]))
+    jobs = Jobs(job, (schedule, samples), range(spec["calls"]), job.open, job.close)
     backend: Backend = load(spec["backend"])(jobs, options)
     return backend
 
