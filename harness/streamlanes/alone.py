@@ -46,6 +46,6 @@ def serve_alone(host: str, port: int, workload: str, calls: int, axes: Axes) -> 
             loop.add_signal_handler(number, told)
         streams = Streams(loop, table, stamps, tick_ns=TICK_NS, hold=False)
         print(f"http://{host}:{sockets[0].getsockname()[1]}/v1/chat/completions", flush=True)
-        await serve(streams, sockets, stop)
+        await serve(streams, stop, sockets)
 
     uvloop.run(until_told())

@@ -36,7 +36,7 @@ def compose(spec: dict[str, Any], options: Options) -> Backend:
     schedule = Table.open(spec["schedule"]["path"], spec["schedule"]["columns"])
     samples = Table.open(spec["samples"]["path"], spec["samples"]["columns"])
     addresses = tuple((str(host), int(port)) for host, port in spec["addresses"])
-    client = load(spec["client"])(Setting(schedule, addresses, spec["hold"]))
+    client = load(spec["client"])(Setting(schedule, addresses, spec["hold"], tls_ca=spec["tls_ca"]))
     job = load(spec["job"])(schedule, samples, client)
     jobs = Jobs(job, (schedule, samples), range(spec["calls"]), job.open, job.close)
     backend: Backend = load(spec["backend"])(jobs, options)

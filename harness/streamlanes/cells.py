@@ -7,7 +7,7 @@ import msgspec
 
 from streamlanes import traces, workload
 from streamlanes.backends import BACKENDS, BackendInfo, Waits, default_width
-from streamlanes.clients import CLIENTS
+from streamlanes.clients import CLIENTS, ClientInfo
 from streamlanes.errors import UserError, unknown
 from streamlanes.interpreters import own_name, release, version
 from streamlanes.lanes import LANES
@@ -37,8 +37,9 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Of the workload: seed, arrival (ramp, burst, poisson), ramp_s, ttft_ms, gap_ms, tokens per call,
     rate_per_s in all, time_scale (how many times faster than in reality calls arrive), trace (a file's
     path, from where the command runs). Of the backend: width of a pool, workers (processes), their
-    start_method. Of the interpreter: stack_kib of a thread, switch_ms, gc (default, freeze), python (its
-    name, see `interpreters`; a profile says path or command).
+    start_method. Of the client: tls, whether it connects over TLS. Of the interpreter: stack_kib of a
+    thread, switch_ms, gc (default, freeze), python (its name, see `interpreters`; a profile says path or
+    command).
     """
 
     seed: int | None = None
@@ -57,18 +58,21 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     switch_ms: Number | None = None
     gc: Literal["default", "freeze"] | None = None
     python: str | None = None
+    tls: bool | None = None
 
     def set_values(self) -> dict[str, Any]:
         """Only what was set, by name."""
         return {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not None}
 
-    def for_backend(self, info: BackendInfo) -> "Axes":
-        """These axes without those that mean nothing to this backend, so that equal cells are equal."""
+    def that_matter(self, info: BackendInfo, client: ClientInfo) -> "Axes":
+        """These axes without those that mean nothing to this backend and client, so that equal cells are
+        equal."""
         without = {
             "width": not info.bounded,
             "workers": not info.processes,
             "start_method": not (info.processes or info.pool_of_processes),
             "stack_kib": info.waits is Waits.ASYNC or info.pool_of_processes,
+            "tls": not client.network,
         }
         return msgspec.structs.replace(self, **{axis: None for axis, drop in without.items() if drop})
 
@@ -167,7 +171,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "workers": self.workers if BACKENDS[self.backend].processes else None,
             "gc": self.axes.gc or "default",
             "python": version(self.axes.python or own_name()),
-            "tls": False,
+            "tls": bool(self.axes.tls),
         }
         return values
 
@@ -204,4 +208,6 @@ def check(cell: Cell) -> None:
 def _show(value: object) -> str:
     if isinstance(value, DistAxis):
         return f"{value.median}~{value.sigma}"
+    if isinstance(value, bool):
+        return str(value).lower()  # as it is written
     return str(value)

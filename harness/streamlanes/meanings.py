@@ -130,6 +130,7 @@ AXES = {
         "the interpreter the cell ran under, by its version; of another implementation than CPython by its "
         "name. It is set by path or command, and `cell.asked` holds its name, never its path",
     ),
+    "tls": ("", "whether calls go over TLS; the client verifies a certificate that was made for this run"),
 }
 
 PROVIDER = {

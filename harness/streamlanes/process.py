@@ -6,11 +6,12 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
+from streamlanes import certificate
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.children import Child, Gone, Launcher
@@ -119,6 +120,11 @@ class Bench:
         self._somaxconn = somaxconn
         self._softirq_apart = softirq_apart
         self._bare_bytes: dict[str, int | None] = {}
+
+    @cached_property
+    def certificate(self) -> certificate.Certificate:
+        """The one that providers of this run show and its cells trust; made when a cell first needs it."""
+        return certificate.make(self.launcher.folder)
 
     def measure(self, cell: Cell) -> Facts:
         """Both passes of a cell. Raises CellEnded when it comes to no figures."""
@@ -246,6 +252,7 @@ class Bench:
                     ports=provider_ports(schedule.calls, self._somaxconn, processes),
                     hold=hold,
                     cpus=self.sets.provider,
+                    certificate=self.certificate if cell.axes.tls else None,
                 )
                 try:
                     serving = stack.enter_context(fresh)
@@ -282,6 +289,7 @@ class Bench:
             },
             "hold": hold,
             "addresses": serving.addresses if serving else [],
+            "tls_ca": self.certificate.trusted if cell.axes.tls else None,
             "schedule": {"path": tables.schedule.path, "columns": tables.schedule.columns},
             "samples": {"path": tables.calls.path, "columns": tables.calls.columns},
         }

@@ -12,6 +12,7 @@ import msgspec
 
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import TEXT_AXES, Axes, Cell, check
+from streamlanes.clients import CLIENTS
 from streamlanes.errors import UserError, unknown
 
 MAX_BYTES = 1 << 20
@@ -23,6 +24,7 @@ DEFAULT_WORKLOAD = "steady"
 """What a matrix from the command line has where it names none."""
 
 OneOrMore = int | list[int]
+_YES_OR_NO = {"true": True, "false": False}
 
 
 class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -101,8 +103,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         self, table: CellsTable, backend: str, calls: int, axes: dict[str, Any], repetition: int
     ) -> Cell:
         asked = parse_axes(axes)
-        if backend in BACKENDS:
-            asked = asked.for_backend(BACKENDS[backend])
+        if backend in BACKENDS and table.client in CLIENTS:
+            asked = asked.that_matter(BACKENDS[backend], CLIENTS[table.client])
         cell = Cell(
             lane=self.run.lane,
             backend=backend,
@@ -221,7 +223,8 @@ def parse_axes(values: dict[str, Any]) -> Axes:
 
 
 def parse_setting(text: str) -> tuple[str, list[Any]]:
-    """`axis=value[,value...]` from the command line: each value a number, a word, or median~sigma."""
+    """`axis=value[,value...]` from the command line: each value a number, true or false, a word, or
+    median~sigma."""
     axis, equals, values = text.partition("=")
     if not equals or not values:
         raise UserError(f"--set {text!r}: write it as axis=value")
@@ -232,6 +235,8 @@ def parse_setting(text: str) -> tuple[str, list[Any]]:
 
 
 def _value(text: str) -> Any:
+    if text in _YES_OR_NO:
+        return _YES_OR_NO[text]
     median, tilde, sigma = text.partition("~")
     if tilde:
         return {"median": _value(median), "sigma": _value(sigma)}

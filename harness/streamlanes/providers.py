@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from streamlanes.certificate import Certificate
 from streamlanes.children import Child, Gone, Launcher
 from streamlanes.probe.cpu import process_cpu_ns
 from streamlanes.samples import Table
@@ -18,17 +19,23 @@ ANSWER_S = 30.0
 
 
 class Providers:
-    """The provider processes of one pass."""
+    """The provider processes of one pass.
 
-    def __init__(self, children: Sequence[Child], ports: Sequence[Sequence[int]]) -> None:
+    ports, tls_ports: of each process; calls go to the latter where there are any, questions never.
+    """
+
+    def __init__(
+        self, children: Sequence[Child], ports: Sequence[Sequence[int]], tls_ports: Sequence[Sequence[int]]
+    ) -> None:
         self._children = children
         self._ports = ports
+        self._calls = tls_ports if any(tls_ports) else ports
         self._last_ns: dict[int, int] = {}
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """Every port of every process, processes in turn."""
-        return [(HOST, port) for turn in zip(*self._ports, strict=True) for port in turn]
+        """Where calls go: every such port of every process, processes in turn."""
+        return [(HOST, port) for turn in zip(*self._calls, strict=True) for port in turn]
 
     def cpu_ns(self) -> int:
         """CPU of all provider processes so far."""
@@ -75,16 +82,20 @@ def providers(
     ports: int,
     hold: bool,
     cpus: Sequence[int] | None,
+    certificate: Certificate | None = None,
 ) -> Iterator[Providers]:
-    """`processes` fresh provider processes with `ports` ports each, gone at the end of the block.
+    """`processes` fresh provider processes with `ports` ports each for calls, gone at the end of the block.
 
+    certificate: calls come over TLS, and one plain port more is there for the questions.
     Raises Gone when one does not come up.
     """
     spec = {
         "schedule": {"path": schedule.path, "columns": schedule.columns},
         "stamps": {"path": stamps.path, "columns": stamps.columns},
         "host": HOST,
-        "ports": [0] * ports,
+        "ports": [0] * (1 if certificate else ports),
+        "tls_ports": [0] * (ports if certificate else 0),
+        "certificate": certificate and [certificate.trusted, certificate.key],
         "tick_ns": TICK_NS,
         "hold": hold,
     }
@@ -98,17 +109,17 @@ def providers(
             heard = [_ready(child) for child in children]
         except Gone as gone:
             raise Gone(f"the provider does not start: {gone}") from None
-        yield Providers(children, heard)
+        yield Providers(children, *zip(*heard, strict=True))
     finally:
         for child in children:
             child.end(grace_s=1.0)
 
 
-def _ready(child: Child) -> list[int]:
-    """Its ports. Raises Gone when it does not come up."""
+def _ready(child: Child) -> tuple[list[int], list[int]]:
+    """Its plain ports and its TLS ports. Raises Gone when it does not come up."""
     word = child.hear(START_S)
     if word is None:
         raise Gone(f"no answer in {START_S:.0f} s")
     if word["word"] != "ready":
         raise Gone(str(word.get("reason")))
-    return [int(port) for port in word["ports"]]
+    return [int(port) for port in word["ports"]], [int(port) for port in word["tls_ports"]]

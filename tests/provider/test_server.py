@@ -1,76 +1,15 @@
 """The provider over real sockets: streams, the hold, its statistics, and bad input."""
 
-import asyncio
 import json
 import socket
-import threading
 
 import pytest
-import uvloop
 
-from jobs_fakes import small_schedule, tables
-from streamlanes.provider.server import MAX_BODY_BYTES, listen, serve
-from streamlanes.provider.streams import Streams
-from streamlanes.samples import Table, provider_columns
+from serving import Serving, answer
+from streamlanes.provider.server import MAX_BODY_BYTES, listen
 from streamlanes.wire.http1 import ResponseDecoder, post
 from streamlanes.wire.openai import request_body
 from streamlanes.wire.sse import EventDecoder
-
-
-class Serving:
-    """A provider in a thread."""
-
-    def __init__(self, hold: bool, calls: int = 4) -> None:
-        self.plan = small_schedule(calls)
-        self.schedule, self._unused = tables(self.plan)
-        self.stamps = Table.create("provider", provider_columns(self.plan.calls, self.plan.tokens))
-        self._hold = hold
-        self._up = threading.Event()
-        self._thread = threading.Thread(target=lambda: uvloop.run(self._main()))
-        self._thread.start()
-        assert self._up.wait(30)
-
-    async def _main(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._loop, self._stop = loop, loop.create_future()
-        self.streams = Streams(loop, self.schedule, self.stamps, tick_ns=1_000_000, hold=self._hold)
-        sockets = listen("127.0.0.1", [0])
-        self.address = sockets[0].getsockname()
-        self._up.set()
-        await serve(self.streams, sockets, self._stop)
-
-    def close(self) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set_result, None)
-        self._thread.join(30)
-        assert not self._thread.is_alive()
-        for table in (self.schedule, self._unused, self.stamps):
-            table.close()
-
-    def connect(self) -> socket.socket:
-        return socket.create_connection(self.address, timeout=30)
-
-    def ask(self, data: bytes) -> tuple[int, bytes]:
-        """Send bytes, read one whole answer."""
-        with self.connect() as connection:
-            connection.sendall(data)
-            return answer(connection)
-
-    def chat(self, prompt: str) -> tuple[int, bytes]:
-        return self.ask(post("127.0.0.1", "/v1/chat/completions", request_body(prompt)))
-
-    def stats(self) -> dict[str, object]:
-        return json.loads(self.ask(b"GET /sim/stats HTTP/1.1\r\nHost: x\r\n\r\n")[1])
-
-
-def answer(connection: socket.socket) -> tuple[int, bytes]:
-    decoder = ResponseDecoder()
-    body = b""
-    while not decoder.complete:
-        data = connection.recv(65536)
-        if not data:
-            break
-        body += decoder.feed(data)
-    return decoder.status, body
 
 
 @pytest.fixture

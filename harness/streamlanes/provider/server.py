@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import socket
+import ssl
 import time
 from collections.abc import Sequence
 from typing import cast
@@ -11,6 +12,7 @@ from typing import cast
 import httptools
 
 from streamlanes.provider.streams import Stream, Streams
+from streamlanes.provider.tls import HANDSHAKE_S, SHUTDOWN_S
 
 MAX_BODY_BYTES = 1 << 20
 MAX_MESSAGE_BYTES = MAX_BODY_BYTES + 64 * 1024
@@ -197,13 +199,34 @@ def listen(host: str, ports: Sequence[int]) -> list[socket.socket]:
     return sockets
 
 
-async def serve(streams: Streams, sockets: Sequence[socket.socket], stop: "asyncio.Future[None]") -> None:
-    """Answer on these sockets until `stop` is done, then close every connection."""
+async def serve(
+    streams: Streams,
+    stop: "asyncio.Future[None]",
+    plain: Sequence[socket.socket],
+    secure: Sequence[socket.socket] = (),
+    context: ssl.SSLContext | None = None,
+) -> None:
+    """Answer on these sockets until `stop` is done, then close every connection.
+
+    secure: sockets that speak TLS, under `context`.
+    """
     loop = asyncio.get_running_loop()
     connections: set[Connection] = set()
-    servers = [
-        await loop.create_server(lambda: Connection(streams, connections), sock=each, backlog=65535)
-        for each in sockets
+
+    def connection() -> Connection:
+        return Connection(streams, connections)
+
+    servers = [await loop.create_server(connection, sock=each, backlog=65535) for each in plain]
+    servers += [
+        await loop.create_server(
+            connection,
+            sock=each,
+            backlog=65535,
+            ssl=context,
+            ssl_handshake_timeout=HANDSHAKE_S,
+            ssl_shutdown_timeout=SHUTDOWN_S,
+        )
+        for each in secure
     ]
     try:
         await stop

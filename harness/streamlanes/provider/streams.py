@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from streamlanes.provider import frames
@@ -15,11 +16,46 @@ RELEASED_PER_TICK = 50
 """Held streams let go per tick, so that the end of a memory pass is no thundering herd."""
 
 
+Send = Callable[[bytes], object]
+
+
+class Direct:
+    """Writes straight to a connection's socket, so that the send time is true: a transport's write may wait
+    for the loop's next turn. What the socket does not take goes the transport's way."""
+
+    __slots__ = ("_fd", "_transport")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._fd = transport.get_extra_info("socket").fileno()
+
+    def send(self, data: bytes) -> None:
+        """All of it, now or as soon as the socket takes it."""
+        if self._transport.get_write_buffer_size() == 0:
+            try:
+                taken = os.write(self._fd, data)
+            except BlockingIOError:
+                taken = 0
+            except OSError:  # the caller left; the transport notices it too and ends the stream
+                return
+            if taken == len(data):
+                return
+            data = data[taken:]
+        self._transport.write(data)
+
+
+def sender(transport: asyncio.Transport) -> Send:
+    """How bytes leave by this connection. Over TLS it is the loop's own write: uvloop's encrypts and writes
+    to the socket before it returns."""
+    over_tls = transport.get_extra_info("sslcontext") is not None
+    return transport.write if over_tls else Direct(transport).send
+
+
 class Stream:
     """One call being answered. Tokens are due at `base_ns` (when the request was seen) plus the
     call's offsets: a provider never catches up for a caller that came late."""
 
-    __slots__ = ("base_ns", "call", "call_id", "fd", "k", "keep", "over", "row", "stop", "transport")
+    __slots__ = ("base_ns", "call", "call_id", "k", "keep", "over", "row", "send", "stop", "transport")
 
     def __init__(
         self, call: int, rows: tuple[int, int], base_ns: int, transport: asyncio.Transport, keep: bool
@@ -31,7 +67,7 @@ class Stream:
         self.k = 0
         self.base_ns = base_ns
         self.transport = transport
-        self.fd = transport.get_extra_info("socket").fileno()
+        self.send = sender(transport)
         self.over = False
 
 
@@ -113,7 +149,7 @@ class Streams:
             if row == stream.stop and not self.holding:
                 self._finish(stream, data + frames.last(stream.call_id))
                 return
-            self._write(stream, data)
+            stream.send(data)
             if self.holding:
                 self._held.append(stream)
                 return
@@ -124,26 +160,11 @@ class Streams:
 
     def _finish(self, stream: Stream, data: bytes) -> None:
         """Write the end of a stream."""
-        self._write(stream, data)
+        stream.send(data)
         stream.over = True
         self.counts.in_flight -= 1
         if not stream.keep:
             stream.transport.close()
-
-    def _write(self, stream: Stream, data: bytes) -> None:
-        """Straight to the socket, so that the send time is true: a transport's write may wait for the
-        loop's next turn. What the socket does not take goes the transport's way."""
-        if stream.transport.get_write_buffer_size() == 0:
-            try:
-                taken = os.write(stream.fd, data)
-            except BlockingIOError:
-                taken = 0
-            except OSError:  # the caller left; the transport notices it too and ends the stream
-                return
-            if taken == len(data):
-                return
-            data = data[taken:]
-        stream.transport.write(data)
 
     def abandon(self, stream: Stream) -> None:
         """The caller's connection is gone."""
