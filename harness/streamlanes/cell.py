@@ -36,7 +36,15 @@ def compose(spec: dict[str, Any], options: Options) -> Backend:
     schedule = Table.open(spec["schedule"]["path"], spec["schedule"]["columns"])
     samples = Table.open(spec["samples"]["path"], spec["samples"]["columns"])
     addresses = tuple((str(host), int(port)) for host, port in spec["addresses"])
-    client = load(spec["client"])(Setting(schedule, addresses, spec["hold"], tls_ca=spec["tls_ca"]))
+    setting = Setting(
+        schedule,
+        addresses,
+        spec["hold"],
+        tls_ca=spec["tls_ca"],
+        calls=spec["calls"],
+        keep_alive=spec["keep_alive"],
+    )
+    client = load(spec["client"])(setting)
     job = load(spec["job"])(schedule, samples, client)
     jobs = Jobs(job, (schedule, samples), range(spec["calls"]), job.open, job.close)
     backend: Backend = load(spec["backend"])(jobs, options)
@@ -54,6 +62,11 @@ def facts() -> dict[str, object]:
         **settings(),
         "modules": sorted(name for name in ours if not name.startswith("_")),
     }
+
+
+def versions(libraries: list[str]) -> dict[str, str]:
+    """Of these imports, as far as they are loaded."""
+    return {name: sys.modules[name].__version__ for name in libraries if name in sys.modules}
 
 
 def main() -> None:
@@ -79,7 +92,8 @@ def main() -> None:
             backend.run()
         found = backend.facts()
         gc_facts = found.pop("gc", pauses.facts())
-        say("drained", facts={**facts(), **found}, gc=gc_facts)
+        libraries = {"libraries": versions(spec["libraries"])} if spec["libraries"] else {}
+        say("drained", facts={**facts(), **libraries, **found}, gc=gc_facts)
         sys.stdin.readline()
         backend.close()
     except Refused as refusal:

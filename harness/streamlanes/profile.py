@@ -78,6 +78,10 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
                 raise UserError(f"python is {each!r}; it must be an interpreter's path or command, as text")
         return _distinct(written)
 
+    def clients(self) -> list[str]:
+        """The clients of all cells, each once; there may be none of some name."""
+        return _distinct(table.client for table in self.cells)
+
     def expand(self, python_names: Mapping[str, str] = MappingProxyType({})) -> list[Cell]:
         """Every cell once per repetition, equal ones once. Raises UserError for anything not meant.
 

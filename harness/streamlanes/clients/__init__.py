@@ -1,6 +1,6 @@
 """How a job waits for its tokens: a table of names, each with an asynchronous form, a blocking one, or both."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamlanes.backends import Waits
 
@@ -12,9 +12,10 @@ class ClientInfo:
     network: whether it needs a provider. fds_per_call: descriptors one call holds in this process.
     needs: the import it cannot do without. libraries: imports whose versions the record tells, as far as
     they are loaded. dialect: the API of a client that decodes by itself; None for one that hands over
-    bytes. pool: connections at once in one process by its library's default; None if nothing is in the
-    calls' way. keeps: whether a connection is kept for a later call where nothing else is asked for; None
-    for a client without any. defaults: it runs as its library comes; what is kept cannot be chosen.
+    bytes. keeps: whether a connection is kept for a later call where nothing is asked for; None for a
+    client without any. chooses: whether that can be asked for. pool: connections at once in one process
+    by the library's default; None if nothing is in the calls' way. widen: how a program asks for another
+    number.
     """
 
     forms: dict[Waits, str]
@@ -23,15 +24,16 @@ class ClientInfo:
     needs: str | None = None
     libraries: tuple[str, ...] = ()
     dialect: str | None = None
-    pool: int | None = None
     keeps: bool | None = None
-    defaults: bool = False
+    chooses: bool = False
+    pool: int | None = None
+    widen: str = ""
 
 
-BOTH = (Waits.ASYNC, Waits.BLOCKING)
+_BOTH, _ASYNC, _BLOCKING = (Waits.ASYNC, Waits.BLOCKING), (Waits.ASYNC,), (Waits.BLOCKING,)
 
 
-def _forms(module: str, waits: tuple[Waits, ...] = BOTH, opener: str = "open_client") -> dict[Waits, str]:
+def _forms(module: str, waits: tuple[Waits, ...] = _BOTH, opener: str = "open_client") -> dict[Waits, str]:
     """A file a form: a cell of threads must not carry asyncio in its memory."""
     files = {Waits.ASYNC: module, Waits.BLOCKING: f"{module}_blocking"}
     return {each: f"streamlanes.clients.{files[each]}:{opener}" for each in waits}
@@ -40,44 +42,40 @@ def _forms(module: str, waits: tuple[Waits, ...] = BOTH, opener: str = "open_cli
 def _library(
     name: str,
     *under: str,
-    waits: tuple[Waits, ...] = BOTH,
+    waits: tuple[Waits, ...] = _BOTH,
     dialect: str | None = None,
     pool: int | None = None,
-    defaults: bool = False,
-) -> ClientInfo:
-    """A client that is a library. under: the imports it stands on."""
-    return ClientInfo(
-        forms=_forms(name, waits, "open_defaults" if defaults else "open_client"),
+    widen: str = "",
+) -> dict[str, ClientInfo]:
+    """A library with a pool of the cell's size, and as it comes. under: the imports it stands on."""
+    sized = ClientInfo(
+        forms=_forms(name, waits),
         network=True,
         fds_per_call=1,
         needs=name,
         libraries=(name, *under),
         dialect=dialect,
-        pool=pool,
         keeps=True,
-        defaults=defaults,
+        chooses=True,
     )
+    as_it_comes = replace(
+        sized, forms=_forms(name, waits, "open_defaults"), chooses=False, pool=pool, widen=widen
+    )
+    return {name: sized, f"{name}-defaults": as_it_comes}
 
 
 _HTTPX = ("httpx2", "httpcore2", "httpx", "httpcore", "h11")
 """What an SDK stands on: the first two, or in older versions the next two."""
-_ASYNC, _BLOCKING = (Waits.ASYNC,), (Waits.BLOCKING,)
+_SDK_WIDEN = "http_client=DefaultAsyncHttpxClient(limits=Limits(max_connections={}))"
 
 CLIENTS: dict[str, ClientInfo] = {
     "timer": ClientInfo(forms=_forms("timer"), network=False, fds_per_call=0),
     "streams": ClientInfo(forms=_forms("streams"), network=True, fds_per_call=1, keeps=False),
     "floor": ClientInfo(forms=_forms("floor"), network=True, fds_per_call=1, keeps=False),
-    "aiohttp": _library("aiohttp", waits=_ASYNC),
-    "aiohttp-defaults": _library("aiohttp", waits=_ASYNC, pool=100, defaults=True),
-    "httpx": _library("httpx", "httpcore", "h11"),
-    "httpx-defaults": _library("httpx", "httpcore", "h11", pool=100, defaults=True),
-    "requests": _library("requests", "urllib3", waits=_BLOCKING),
-    # Its pool of 10 is of connections that are kept: it opens more beside them.
-    "requests-defaults": _library("requests", "urllib3", waits=_BLOCKING, defaults=True),
-    "openai": _library("openai", *_HTTPX, dialect="openai"),
-    "openai-defaults": _library("openai", *_HTTPX, dialect="openai", pool=1000, defaults=True),
-    "anthropic": _library("anthropic", *_HTTPX, waits=_ASYNC, dialect="anthropic"),
-    "anthropic-defaults": _library(
-        "anthropic", *_HTTPX, waits=_ASYNC, dialect="anthropic", pool=1000, defaults=True
-    ),
+    **_library("aiohttp", waits=_ASYNC, pool=100, widen="aiohttp.TCPConnector(limit={})"),
+    **_library("httpx", "httpcore", "h11", pool=100, widen="limits=httpx.Limits(max_connections={})"),
+    # No cap: its pool of 10 is of connections that are kept, and it opens more beside them.
+    **_library("requests", "urllib3", waits=_BLOCKING),
+    **_library("openai", *_HTTPX, dialect="openai", pool=1000, widen=_SDK_WIDEN),
+    **_library("anthropic", *_HTTPX, waits=_ASYNC, dialect="anthropic", pool=1000, widen=_SDK_WIDEN),
 }
