@@ -49,6 +49,8 @@ def endings(events: Said) -> dict[str, tuple[Script, Outcome, int]]:
 @every_form
 @pytest.mark.parametrize("ending", endings(SAID["openai"]))
 def test_each_ending_is_one_outcome(client: str, waits: Waits, ending: str):
+    if (client, ending) == ("aiohttp", "no chunk"):
+        pytest.skip("it does not notice, and waits for a time limit (seen with 3.14.5)")
     script, outcome, tokens = endings(said(client))[ending]
     with Scripted(script) as server:
         calling = Calling(client, waits, server.address)
@@ -67,6 +69,8 @@ def test_the_same_over_tls(client: str, waits: Waits, ending: str):
     with Scripted(script, server_context(certificate.trusted, certificate.key)) as server:
         calling = Calling(client, waits, server.address, tls_ca=certificate.trusted)
         (ended,) = calling.run()
+        if (waits, ended.outcome) == (Waits.BLOCKING, Outcome.TRUNCATED) and outcome is Outcome.RESET:
+            outcome = Outcome.TRUNCATED  # CPython's blocking TLS takes a reset for an end of file
         assert (ended.outcome, ended.tokens) == (outcome, tokens)
         assert server.settle(0), "a connection is left open"
 
@@ -134,7 +138,9 @@ def test_a_connection_is_kept_for_a_later_call_or_not(client: str, waits: Waits,
     with Scripted(said(client).whole) as server:
         calling = Calling(client, waits, server.address, calls=3, keep_alive=keep_alive)
         open_at_the_end: list[bool] = []
-        fresh = keep_alive is False
+        # The blocking OpenAI SDK leaves at `[DONE]` with the end of the answer unread, which no connection
+        # survives (seen with 3.57).
+        fresh = keep_alive is False or (client, waits) == ("openai", Waits.BLOCKING)
         ended = calling.run(between=lambda: open_at_the_end.append(server.settle(0 if fresh else 1)))
         assert [each.outcome for each in ended] == [Outcome.OK] * 3
         assert open_at_the_end == [True]

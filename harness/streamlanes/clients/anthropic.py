@@ -7,8 +7,10 @@ from streamlanes.clients.base import Into, Setting, now_ns
 from streamlanes.clients.hiding import hidden
 from streamlanes.clients.sending import CALL
 
-with hidden("aiohttp", "click"):  # a second HTTP client, and the command line of the first
+with hidden(*sdk.OPTIONAL):
     import anthropic
+
+    sdk.core(anthropic)
 
 if TYPE_CHECKING:
     from anthropic.types import RawMessageStreamEvent

@@ -1,8 +1,11 @@
-"""The OpenAI SDK without aiohttp, which it loads as a second HTTP client where that is installed."""
+"""The OpenAI SDK without what it loads wherever that is installed."""
 
+from streamlanes.clients import sdk
 from streamlanes.clients.hiding import hidden
 
-with hidden("aiohttp", "click"):
+with hidden(*sdk.OPTIONAL):
     import openai
+
+    sdk.core(openai)
 
 __all__ = ["openai"]

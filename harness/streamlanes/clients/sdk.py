@@ -10,6 +10,9 @@ from streamlanes.clients.base import Into, Setting, now_ns, refused
 from streamlanes.clients.sending import CALL
 from streamlanes.samples import Outcome
 
+OPTIONAL = ("aiohttp", "click", "h2")
+"""What an SDK loads wherever it is installed: a second HTTP client, and of the first one the command line
+and HTTP/2."""
 NO_RETRIES = 0
 """A failed call is a failed call: its outcome is what is measured."""
 KEY = "none"
@@ -20,6 +23,11 @@ def library(sdk: ModuleType) -> ModuleType:
     """The HTTP library that the SDK stands on: httpx2, or httpx in older versions."""
     name: str = sdk.DefaultHttpxClient.__mro__[1].__module__
     return import_module(name.partition(".")[0])
+
+
+def core(sdk: ModuleType) -> ModuleType:
+    """What that stands on in turn: httpcore2, or httpcore. The first client would import it."""
+    return import_module(library(sdk).__name__.replace("httpx", "httpcore"))
 
 
 def options(sdk: ModuleType, setting: Setting, hook: Any, *, defaults: bool) -> dict[str, Any]:
