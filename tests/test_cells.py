@@ -110,3 +110,13 @@ def test_a_memory_pass_holds_what_the_clients_own_pool_admits():
     assert held("aiohttp-defaults") == 100
     assert held("httpx-defaults", "processes+asyncio", workers=3) == 300
     assert held("httpx-defaults", "process-pool", width=200) == 200
+
+
+def test_the_dialect_is_openai_unless_another_one_is_named():
+    plain, other = cell("steady"), cell("steady", api="anthropic")
+    assert (plain.api, other.api) == ("openai", "anthropic")
+    assert plain.resolved_axes(plain.load(), build(plain.load(), 60))["api"] == "openai"
+    assert "/api=anthropic/" in other.id
+    check(other)
+    with pytest.raises(UserError, match="did you mean 'anthropic'"):
+        check(cell("steady", api="antropic"))

@@ -42,10 +42,11 @@ def compose(spec: dict[str, Any], options: Options) -> Backend:
         spec["hold"],
         tls_ca=spec["tls_ca"],
         calls=spec["calls"],
+        api=spec["api"],
         keep_alive=spec["keep_alive"],
     )
     client = load(spec["client"])(setting)
-    job = load(spec["job"])(schedule, samples, client)
+    job = load(spec["job"])(setting, samples, client)
     jobs = Jobs(job, (schedule, samples), range(spec["calls"]), job.open, job.close)
     backend: Backend = load(spec["backend"])(jobs, options)
     return backend

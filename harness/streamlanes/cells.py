@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from streamlanes import traces, workload
+from streamlanes import traces, wire, workload
 from streamlanes.backends import BACKENDS, BackendInfo, Waits, default_width
 from streamlanes.clients import CLIENTS, ClientInfo
 from streamlanes.errors import UserError, unknown
@@ -38,8 +38,9 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     rate_per_s in all, time_scale (how many times faster than in reality calls arrive), trace (a file's
     path, from where the command runs). Of the backend: width of a pool, workers (processes), their
     start_method. Of the client: tls, whether it connects over TLS; keep_alive, whether it keeps a
-    connection for a later call. Of the interpreter: stack_kib of a thread, switch_ms, gc (default,
-    freeze), python (its name, see `interpreters`; a profile says path or command).
+    connection for a later call; api, the dialect that a client speaks which hands over bytes. Of the
+    interpreter: stack_kib of a thread, switch_ms, gc (default, freeze), python (its name, see
+    `interpreters`; a profile says path or command).
     """
 
     seed: int | None = None
@@ -60,6 +61,7 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     python: str | None = None
     tls: bool | None = None
     keep_alive: bool | None = None
+    api: str | None = None
 
     def set_values(self) -> dict[str, Any]:
         """Only what was set, by name."""
@@ -127,6 +129,11 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Worker processes of a backend that has them, else 1."""
         return (self.axes.workers or cpu_sets().workers) if BACKENDS[self.backend].processes else 1
 
+    @property
+    def api(self) -> str | None:
+        """The dialect that the call speaks; None for a client without a provider."""
+        return (self.axes.api or wire.DEFAULT) if CLIENTS[self.client].network else None
+
     def load(self) -> Workload:
         """The workload with what was set. Raises UserError for values out of range, and for a trace
         that cannot be read."""
@@ -181,6 +188,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "python": version(self.axes.python or own_name()),
             "tls": bool(self.axes.tls),
             "keep_alive": CLIENTS[self.client].keeps if self.axes.keep_alive is None else self.axes.keep_alive,
+            "api": self.api,
         }
         return values
 
@@ -211,6 +219,11 @@ def check(cell: Cell) -> None:
         raise UserError(f"stack_kib is {axes.stack_kib}; it must be a multiple of 4, a page")
     if axes.start_method is not None and axes.start_method not in multiprocessing.get_all_start_methods():
         raise UserError(f"start_method {axes.start_method!r} does not exist on this system")
+    if axes.api is not None:
+        if axes.api not in wire.DIALECTS:
+            raise unknown("api", axes.api, wire.DIALECTS)
+        if not CLIENTS[cell.client].network:
+            raise UserError(f"client {cell.client} speaks to no provider; leave api away")
     cell.load()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from streamlanes import certificate
+from streamlanes import certificate, wire
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.children import Child, Gone, Launcher
@@ -292,6 +292,7 @@ class Bench:
             "addresses": serving.addresses if serving else [],
             "tls_ca": self.certificate.trusted if cell.axes.tls else None,
             "keep_alive": cell.axes.keep_alive,
+            "api": cell.api or wire.DEFAULT,
             "schedule": {"path": tables.schedule.path, "columns": tables.schedule.columns},
             "samples": {"path": tables.calls.path, "columns": tables.calls.columns},
         }

@@ -2,7 +2,7 @@
 
 import socket
 
-from streamlanes.clients.base import CHAT_PATH, Into, now_ns, refused
+from streamlanes.clients.base import Into, now_ns, refused
 from streamlanes.clients.tls import Connecting
 from streamlanes.samples import Outcome
 from streamlanes.wire.http1 import HttpError, ResponseDecoder, post
@@ -31,7 +31,7 @@ class Floor(Connecting):
             into.stamp("connected", now)
             into.stamp("sent", now)
             try:
-                connection.sendall(post(f"{host}:{port}", CHAT_PATH, into.request))
+                connection.sendall(post(f"{host}:{port}", into.path, into.request))
                 answer = ResponseDecoder()
                 buffer = bytearray(BUFFER_BYTES)
                 view = memoryview(buffer)
