@@ -9,17 +9,21 @@ import ssl
 import tempfile
 import threading
 from functools import cache
+from typing import Any
 
 import uvloop
 
 from jobs_fakes import small_schedule, tables
 from streamlanes import certificate
+from streamlanes.provider.behaviour import Behaviour
+from streamlanes.provider.deadlines import REQUEST_S
 from streamlanes.provider.server import listen, serve
 from streamlanes.provider.streams import Streams
 from streamlanes.provider.tls import server_context
 from streamlanes.samples import Table, provider_columns
 from streamlanes.wire.http1 import ResponseDecoder, post
 from streamlanes.wire.openai import request_body
+
 
 @cache
 def made_certificate() -> certificate.Certificate:
@@ -32,8 +36,18 @@ def made_certificate() -> certificate.Certificate:
 class Serving:
     """A provider with a plain port and a TLS port, at `address` and `tls_address`."""
 
-    def __init__(self, hold: bool = False, calls: int = 4) -> None:
-        self.plan = small_schedule(calls)
+    def __init__(
+        self,
+        hold: bool = False,
+        calls: int = 4,
+        *,
+        behaviour: Behaviour | None = None,
+        request_s: float = REQUEST_S,
+        **axes: object,
+    ) -> None:
+        self._behaviour = behaviour or Behaviour()
+        self._request_s = request_s
+        self.plan = small_schedule(calls, **axes).in_chunks(self._behaviour.tokens_per_chunk)
         self.schedule, self._unused = tables(self.plan)
         self.stamps = Table.create("provider", provider_columns(self.plan.calls, self.plan.tokens))
         self.certificate = made_certificate()
@@ -46,12 +60,14 @@ class Serving:
     async def _main(self) -> None:
         loop = asyncio.get_running_loop()
         self._loop, self._stop = loop, loop.create_future()
-        self.streams = Streams(loop, self.schedule, self.stamps, tick_ns=1_000_000, hold=self._hold)
+        self.streams = Streams(
+            loop, self.schedule, self.stamps, 1_000_000, hold=self._hold, behaviour=self._behaviour
+        )
         plain, secure = listen("127.0.0.1", [0]), listen("127.0.0.1", [0])
         self.address, self.tls_address = plain[0].getsockname(), secure[0].getsockname()
         context = server_context(self.certificate.trusted, self.certificate.key)
         self._up.set()
-        await serve(self.streams, self._stop, plain, secure, context)
+        await serve(self.streams, self._stop, plain, secure, context, request_s=self._request_s)
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._stop.set_result, None)
@@ -76,8 +92,19 @@ class Serving:
     def chat(self, prompt: str, *, tls: bool = False) -> tuple[int, bytes]:
         return self.ask(post("127.0.0.1", "/v1/chat/completions", request_body(prompt)), tls=tls)
 
-    def stats(self) -> dict[str, object]:
-        return json.loads(self.ask(b"GET /sim/stats HTTP/1.1\r\nHost: x\r\n\r\n")[1])
+    def get(self, path: str, *headers: str) -> tuple[int, Any]:
+        """Status and JSON of a GET."""
+        lines = [f"GET {path} HTTP/1.1", "Host: x", *headers, "", ""]
+        status, body = self.ask("\r\n".join(lines).encode())
+        return status, json.loads(body)
+
+    def send(self, path: str, content: object) -> tuple[int, Any]:
+        """Status and JSON of a POST of JSON."""
+        status, body = self.ask(post("x", path, json.dumps(content).encode()))
+        return status, json.loads(body)
+
+    def stats(self) -> dict[str, Any]:
+        return self.get("/sim/stats")[1]
 
 
 def answer(connection: socket.socket) -> tuple[int, bytes]:

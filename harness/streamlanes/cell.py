@@ -43,6 +43,7 @@ def compose(spec: dict[str, Any], options: Options) -> Backend:
         tls_ca=spec["tls_ca"],
         calls=spec["calls"],
         api=spec["api"],
+        tokens_per_chunk=spec["tokens_per_chunk"],
         keep_alive=spec["keep_alive"],
     )
     client = load(spec["client"])(setting)

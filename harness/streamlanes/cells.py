@@ -12,7 +12,8 @@ from streamlanes.errors import UserError, unknown
 from streamlanes.interpreters import own_name, release, version
 from streamlanes.lanes import LANES
 from streamlanes.limits import cpu_sets
-from streamlanes.workload import Dist, Schedule, Workload
+from streamlanes.provider.behaviour import Behaviour, problem
+from streamlanes.workload import Dist, HeavyTailed, Schedule, Workload
 
 BUDGET_FACTOR = 2.0
 BUDGET_EXTRA_S = 5.0
@@ -20,11 +21,12 @@ ADMIT_SHARE = 0.8
 """The share of its budget that a pool's admitted waves may fill when nothing costs anything."""
 
 
-class DistAxis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A lognormal: its median and the sigma of its logarithm."""
+class DistAxis(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A lognormal: its median and the sigma of its logarithm; or a heavy tail: its median and tail index."""
 
     median: float
     sigma: float = 0.0
+    tail: float | None = None
 
 
 Number = int | float
@@ -34,12 +36,12 @@ DistLike = int | float | DistAxis
 class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What may be set of a cell.
 
-    Of the workload: seed, arrival (ramp, burst, poisson), ramp_s, ttft_ms, gap_ms, tokens per call,
-    rate_per_s in all, time_scale (how many times faster than in reality calls arrive), trace (a file's
-    path, from where the command runs). Of the backend: width of a pool, workers (processes), their
-    start_method. Of the client: tls, whether it connects over TLS; keep_alive, whether it keeps a
-    connection for a later call; api, the dialect that a client speaks which hands over bytes. Of the
-    interpreter: stack_kib of a thread, switch_ms, gc (default, freeze), python (its name, see
+    Of the workload: seed, arrival (ramp, burst, poisson), ramp_s, ttft_ms, gap_ms or gaps (a file's path),
+    tokens per call, rate_per_s in all, time_scale (how many times faster than in reality calls arrive),
+    trace (a file's path, from where the command runs). Of the backend: width of a pool, workers
+    (processes), their start_method. Of the client: tls, whether it connects over TLS; keep_alive, whether
+    it keeps a connection for a later call; api, the dialect that is spoken by one that hands over bytes.
+    Of the interpreter: stack_kib of a thread, switch_ms, gc (default, freeze), python (its name, see
     `interpreters`; a profile says path or command).
     """
 
@@ -48,6 +50,7 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ramp_s: Number | None = None
     ttft_ms: DistLike | None = None
     gap_ms: DistLike | None = None
+    gaps: str | None = None
     tokens: DistLike | None = None
     rate_per_s: Number | None = None
     time_scale: Number | None = None
@@ -89,7 +92,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """lane x backend x client x workload x calls x axes x repetition.
 
     budget_s: hard limit from the first intended start, None for twice the ideal and five seconds.
-    memory: whether it has a memory pass.
+    memory: whether it has a memory pass. provider: how the provider behaves, None for as it should.
     """
 
     lane: str
@@ -101,12 +104,15 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     repetition: int = 1
     budget_s: Number | None = None
     memory: bool = True
+    provider: Behaviour | None = None
 
     @property
     def id(self) -> str:
         """Its identity within a run: readable, the same for the same cell."""
         parts = [self.lane, self.backend, self.client, self.workload, str(self.calls)]
         parts += [f"{axis}={_show(value)}" for axis, value in self.asked.items()]
+        if self.provider is not None:
+            parts.append(f"provider={_show(self.provider.set_values())}")
         return "/".join([*parts, f"r{self.repetition}"])
 
     @property
@@ -116,6 +122,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         values = self.axes.set_values()
         if self.axes.trace is not None:
             values["trace"] = traces.read(self.axes.trace).name
+        if self.axes.gaps is not None:
+            values["gaps"] = traces.read_gaps(self.axes.gaps).of
         return values
 
     @property
@@ -134,16 +142,23 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """The dialect that the call speaks; None for a client without a provider."""
         return (self.axes.api or wire.DEFAULT) if CLIENTS[self.client].network else None
 
+    @property
+    def tokens_per_chunk(self) -> int:
+        """Tokens that the provider sends in each event."""
+        return self.provider.tokens_per_chunk if self.provider else 1
+
     def load(self) -> Workload:
         """The workload with what was set. Raises UserError for values out of range, and for a trace
         that cannot be read."""
         values = {
-            axis: Dist(value.median, value.sigma) if isinstance(value, DistAxis) else value
+            axis: _dist(axis, value) if isinstance(value, DistAxis) else value
             for axis, value in self.axes.set_values().items()
             if axis in workload.AXES
         }
         if self.axes.trace is not None:
             values["trace"] = traces.read(self.axes.trace)
+        if self.axes.gaps is not None:
+            values["gaps"] = traces.read_gaps(self.axes.gaps)
         return workload.resolve(self.workload, self.calls, values)
 
     def budget(self, schedule: Schedule) -> float:
@@ -178,6 +193,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "ramp_s": round(load.ramp_s, 6),
             "ttft_ms": load.ttft_ms.shown,
             "gap_ms": load.gap_ms.shown,
+            "gaps": self.asked.get("gaps"),
             "tokens": load.tokens.shown,
             "rate_per_s": round(schedule.rate_per_s, 3),
             "time_scale": None if load.time_scale is None else round(load.time_scale, 6),
@@ -224,12 +240,26 @@ def check(cell: Cell) -> None:
             raise unknown("api", axes.api, wire.DIALECTS)
         if not CLIENTS[cell.client].network:
             raise UserError(f"client {cell.client} speaks to no provider; leave api away")
+    if cell.provider is not None and (wrong := problem(cell.provider)):
+        raise UserError(f"provider: {wrong}")
     cell.load()
 
 
+def _dist(axis: str, value: DistAxis) -> Dist | HeavyTailed:
+    if value.tail is None:
+        return Dist(value.median, value.sigma)
+    if value.sigma:
+        raise UserError(f"{axis}: sigma is a lognormal's and tail a heavy tail's; leave one out")
+    return HeavyTailed(value.median, value.tail)
+
+
 def _show(value: object) -> str:
+    if isinstance(value, DistAxis) and value.tail is not None:
+        return f"{value.median}^{value.tail}"
     if isinstance(value, DistAxis):
         return f"{value.median}~{value.sigma}"
     if isinstance(value, bool):
         return str(value).lower()  # as it is written
+    if isinstance(value, dict):
+        return ",".join(f"{name}:{_show(each)}" for name, each in sorted(value.items()))
     return str(value)

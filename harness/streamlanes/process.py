@@ -25,7 +25,7 @@ from streamlanes.probe.memory import read_memory
 from streamlanes.probe.smaps import read_mappings
 from streamlanes.probe.stacks import tree_stacks
 from streamlanes.probe.tree import members
-from streamlanes.providers import Providers, providers
+from streamlanes.providers import Providers, Wanted, providers
 from streamlanes.record import Status, StatusName
 from streamlanes.samples import (
     ORIGIN,
@@ -128,7 +128,7 @@ class Bench:
 
     def measure(self, cell: Cell) -> Facts:
         """Both passes of a cell. Raises CellEnded when it comes to no figures."""
-        full = build(cell.load(), cell.calls)
+        full = build(cell.load(), cell.calls).in_chunks(cell.tokens_per_chunk)
         schedule = full.head(cell.admitted(full))
         budget_s = cell.budget(full)
         timed, drained = self._timed(cell, schedule, budget_s)
@@ -244,16 +244,15 @@ class Bench:
             serving = None
             if CLIENTS[cell.client].network:
                 processes = self.sets.provider_processes
-                fresh = providers(
-                    self.launcher,
-                    tables.schedule,
-                    tables.provider,
+                wanted = Wanted(
                     processes=processes,
                     ports=provider_ports(schedule.calls, self._somaxconn, processes),
                     hold=hold,
                     cpus=self.sets.provider,
                     certificate=self.certificate if cell.axes.tls else None,
+                    behaviour=cell.provider,
                 )
+                fresh = providers(self.launcher, tables.schedule, tables.provider, wanted)
                 try:
                     serving = stack.enter_context(fresh)
                 except Gone as gone:
@@ -293,6 +292,7 @@ class Bench:
             "tls_ca": self.certificate.trusted if cell.axes.tls else None,
             "keep_alive": cell.axes.keep_alive,
             "api": cell.api or wire.DEFAULT,
+            "tokens_per_chunk": cell.tokens_per_chunk,
             "schedule": {"path": tables.schedule.path, "columns": tables.schedule.columns},
             "samples": {"path": tables.calls.path, "columns": tables.calls.columns},
         }

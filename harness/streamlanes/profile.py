@@ -14,6 +14,8 @@ from streamlanes.backends import BACKENDS
 from streamlanes.cells import TEXT_AXES, Axes, Cell, check
 from streamlanes.clients import CLIENTS
 from streamlanes.errors import UserError, unknown
+from streamlanes.provider.behaviour import Behaviour
+from streamlanes.provider.faults import Fault
 
 MAX_BYTES = 1 << 20
 MAX_CELLS = 10_000
@@ -58,12 +60,13 @@ class CellsTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A whole profile. workload: axis -> value for every cell."""
+    """A whole profile. workload: axis -> value for every cell. provider: of every cell that has one."""
 
     name: str = ""
     run: RunTable = RunTable()
     cells: list[CellsTable] = []
     workload: dict[str, Any] = {}
+    provider: Behaviour | None = None
 
     def pythons(self) -> list[str]:
         """The interpreters that cells are to run under, as they were written, each once.
@@ -119,9 +122,18 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             repetition=repetition,
             budget_s=self.run.budget_s,
             memory=self.run.memory and repetition == 1,
+            provider=self._provider(table.client),
         )
         check(cell)
         return cell
+
+    def _provider(self, client: str) -> Behaviour | None:
+        """What the table says, where it says anything and the client has a provider."""
+        without = client in CLIENTS and not CLIENTS[client].network
+        return None if without or self.provider == Behaviour() else self.provider
+
+
+_TABLES = {"run": RunTable, "cells": CellsTable, "provider": Behaviour}
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,8 +239,8 @@ def parse_axes(values: dict[str, Any]) -> Axes:
 
 
 def parse_setting(text: str) -> tuple[str, list[Any]]:
-    """`axis=value[,value...]` from the command line: each value a number, true or false, a word, or
-    median~sigma."""
+    """`axis=value[,value...]` from the command line: each value a number, true or false, a word,
+    median~sigma or median^tail."""
     axis, equals, values = text.partition("=")
     if not equals or not values:
         raise UserError(f"--set {text!r}: write it as axis=value")
@@ -241,9 +253,10 @@ def parse_setting(text: str) -> tuple[str, list[Any]]:
 def _value(text: str) -> Any:
     if text in _YES_OR_NO:
         return _YES_OR_NO[text]
-    median, tilde, sigma = text.partition("~")
-    if tilde:
-        return {"median": _value(median), "sigma": _value(sigma)}
+    for mark, second in (("~", "sigma"), ("^", "tail")):
+        median, marked, value = text.partition(mark)
+        if marked:
+            return {"median": _value(median), second: _value(value)}
     for kind in (int, float):
         try:
             return kind(text)
@@ -262,11 +275,13 @@ def _combinations(sweep: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 def _hint(message: str) -> str:
     """msgspec's message, with the nearest key where it names an unknown one."""
+    if fault := re.search(r"enum value '([^']*)' .*provider[.]faults", message):
+        return str(unknown("fault", fault[1], Fault))
     found = re.search(r"unknown field `(\w+)`(?: - at `([^`]*)`)?", message)
     if not found:
         return message
     where = found[2] or ""
-    table: Any = RunTable if ".run" in where else CellsTable if ".cells" in where else Profile
+    table: Any = next((table for name, table in _TABLES.items() if f"$.{name}" in where), Profile)
     return str(
         unknown(f"key in {where.removeprefix('$.') or 'the profile'}", found[1], table.__struct_fields__)
     )

@@ -5,11 +5,15 @@ import http.client
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from streamlanes.certificate import Certificate
 from streamlanes.children import Child, Gone, Launcher
 from streamlanes.probe.cpu import process_cpu_ns
+from streamlanes.provider.behaviour import Behaviour
 from streamlanes.samples import Table
 
 HOST = "127.0.0.1"
@@ -72,37 +76,42 @@ class Providers:
             return answer
 
 
-@contextlib.contextmanager
-def providers(
-    launcher: Launcher,
-    schedule: Table,
-    stamps: Table,
-    *,
-    processes: int,
-    ports: int,
-    hold: bool,
-    cpus: Sequence[int] | None,
-    certificate: Certificate | None = None,
-) -> Iterator[Providers]:
-    """`processes` fresh provider processes with `ports` ports each for calls, gone at the end of the block.
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What providers a pass has.
 
-    certificate: calls come over TLS, and one plain port more is there for the questions.
-    Raises Gone when one does not come up.
+    processes: how many. ports: of each, for calls. hold: the memory pass. cpus: those they may run on, None
+    for all. certificate: calls come over TLS, and one plain port more is there for the questions. behaviour:
+    None for providers that do as they should.
     """
+
+    processes: int
+    ports: int
+    hold: bool
+    cpus: Sequence[int] | None
+    certificate: Certificate | None = None
+    behaviour: Behaviour | None = None
+
+
+@contextlib.contextmanager
+def providers(launcher: Launcher, schedule: Table, stamps: Table, wanted: Wanted) -> Iterator[Providers]:
+    """Fresh provider processes, gone at the end of the block. Raises Gone when one does not come up."""
+    certificate = wanted.certificate
     spec = {
         "schedule": {"path": schedule.path, "columns": schedule.columns},
         "stamps": {"path": stamps.path, "columns": stamps.columns},
         "host": HOST,
-        "ports": [0] * (1 if certificate else ports),
-        "tls_ports": [0] * (ports if certificate else 0),
+        "ports": [0] * (1 if certificate else wanted.ports),
+        "tls_ports": [0] * (wanted.ports if certificate else 0),
         "certificate": certificate and [certificate.trusted, certificate.key],
         "tick_ns": TICK_NS,
-        "hold": hold,
+        "hold": wanted.hold,
+        "behaviour": msgspec.to_builtins(wanted.behaviour or Behaviour()),
     }
     children: list[Child] = []
     try:
-        for _ in range(processes):
-            child = Child(launcher, [sys.executable, "-P", "-m", "streamlanes.provider"], cpus)
+        for _ in range(wanted.processes):
+            child = Child(launcher, [sys.executable, "-P", "-m", "streamlanes.provider"], wanted.cpus)
             children.append(child)
             child.say(spec)
         try:

@@ -77,7 +77,7 @@ class Flag(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class CellInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was measured. `id` is the cell's identity within a run; `axes` holds resolved values, `asked`
-    those that the profile or the command line had set."""
+    those that the profile or the command line had set, `provider` what the profile set of the provider."""
 
     id: str
     lane: str
@@ -88,6 +88,7 @@ class CellInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     repetition: int
     axes: dict[str, Any]
     asked: dict[str, Any] = {}
+    provider: dict[str, Any] = {}
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

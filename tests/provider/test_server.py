@@ -6,7 +6,8 @@ import socket
 import pytest
 
 from serving import Serving, answer
-from streamlanes.provider.server import MAX_BODY_BYTES, listen
+from streamlanes.provider.connection import MAX_BODY_BYTES
+from streamlanes.provider.server import listen
 from streamlanes.wire.http1 import ResponseDecoder, post
 from streamlanes.wire.openai import request_body
 from streamlanes.wire.sse import EventDecoder
@@ -193,3 +194,53 @@ def test_a_prompt_in_parts_names_its_call_too(serving: Serving):
 def test_a_taken_port_is_an_error():
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="in use"):
         listen("127.0.0.1", [0, taken.getsockname()[1]])
+
+
+def test_who_wants_no_stream_gets_a_whole_answer_when_the_last_token_is_due(serving: Serving):
+    request = {"messages": [{"role": "user", "content": "[call 2] hi"}]}
+    status, found = serving.send("/v1/chat/completions", request)
+    assert status == 200
+    assert found["object"] == "chat.completion"
+    assert found["usage"]["completion_tokens"] == 3
+    assert serving.stamps["seen"][2] > 0
+    assert serving.stats()["in_flight"] == 0
+
+
+def test_health_models_and_embeddings(serving: Serving):
+    assert serving.get("/health") == (200, {"status": "ok"})
+    assert serving.get("/v1/models")[1]["data"][0]["id"] == "sim"
+    assert serving.get("/v1/models?limit=1", "anthropic-version: 2023-06-01")[1]["first_id"] == "sim"
+    assert serving.get("/v1/models/other")[0] == 404
+    assert serving.send("/v1/embeddings", {"input": "x"})[0] == 200
+    assert serving.send("/v1/embeddings", {})[0] == 400
+    assert serving.stats()["requests"] == 0, "none of these is an answer of the model"
+
+
+def test_an_error_is_in_the_words_of_the_dialect_that_was_spoken(serving: Serving):
+    assert serving.send("/v1/messages", {})[1]["type"] == "error"
+    assert "type" not in serving.send("/v1/chat/completions", {})[1]
+    assert serving.get("/v1/nowhere", "anthropic-version: 2023-06-01")[1]["type"] == "error"
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET / HT", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"])
+@pytest.mark.parametrize("tls", [False, True])
+def test_a_sender_that_drips_is_sent_away(begun: bytes, tls: bool):
+    up = Serving(request_s=0.2)
+    with up.connect(tls=tls) as connection:
+        connection.sendall(begun)
+        received = b""
+        while data := connection.recv(65536):
+            received += data
+    assert received.startswith(b"HTTP/1.1 408 ")
+    assert up.stats()["requests"] == 0, "and it still answers"
+    up.close()
+
+
+def test_a_stream_outlives_the_deadline_of_requests():
+    up = Serving(request_s=0.2, gap_ms=200.0)
+    assert up.chat("[call 1] hi")[0] == 200
+    with up.connect() as connection:
+        connection.sendall(post("x", "/v1/chat/completions", request_body("[call 0] hi")) + b"GET /")
+        status, body = answer(connection)
+    assert (status, body.count(b"data: ")) == (200, 3 + 3), "what it began to send meanwhile may wait"
+    up.close()

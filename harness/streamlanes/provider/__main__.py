@@ -12,8 +12,10 @@ import os
 import sys
 from typing import Any
 
+import msgspec
 import uvloop
 
+from streamlanes.provider.behaviour import Behaviour
 from streamlanes.provider.server import listen, serve
 from streamlanes.provider.streams import Streams
 from streamlanes.provider.tls import server_context
@@ -30,7 +32,8 @@ async def _main(spec: dict[str, Any], tables: tuple[Table, Table]) -> None:
             stop.set_result(None)
 
     loop.add_reader(0, over)
-    streams = Streams(loop, *tables, tick_ns=int(spec["tick_ns"]), hold=bool(spec["hold"]))
+    behaviour = msgspec.convert(spec["behaviour"], Behaviour)
+    streams = Streams(loop, *tables, int(spec["tick_ns"]), hold=bool(spec["hold"]), behaviour=behaviour)
     plain, secure = (listen(str(spec["host"]), spec[which]) for which in ("ports", "tls_ports"))
     context = server_context(*spec["certificate"]) if spec["certificate"] else None
     ports, tls_ports = ([each.getsockname()[1] for each in sockets] for sockets in (plain, secure))
