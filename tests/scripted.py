@@ -125,9 +125,8 @@ def _request(connection: socket.socket) -> bool:
             return False
         data += more
     head, _, body = data.partition(b"\r\n\r\n")
-    length = next(
-        int(line.partition(b":")[2]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")
-    )
+    (line,) = [line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")]
+    length = int(line.partition(b":")[2])
     while len(body) < length:
         body += connection.recv(65536)
     return True

@@ -32,9 +32,11 @@ def _data(content: object, event: str = "") -> bytes:
     return f"{name}data: {json.dumps(content)}\n\n".encode()
 
 
+_CHUNK = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+
+
 def _chat(delta: dict[str, str], finish: str | None = None) -> bytes:
-    choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    return _data({"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]})
+    return _data({**_CHUNK, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
 
 
 def _named(kind: str, **content: object) -> bytes:
@@ -42,20 +44,25 @@ def _named(kind: str, **content: object) -> bytes:
 
 
 _USAGE = {"completion_tokens": 7, "prompt_tokens": 1, "total_tokens": 8}
-_MESSAGE = {"id": "x", "type": "message", "role": "assistant", "model": "m", "content": []}
+_MESSAGE = {
+    "id": "x",
+    "type": "message",
+    "role": "assistant",
+    "model": "m",
+    "content": [],
+    "usage": {"input_tokens": 1, "output_tokens": 1},
+}
 
 SAID = {
     "openai": Said(
         opening=_chat({"role": "assistant", "content": ""}),
         token=_chat({"content": " a"}),
-        ending=_chat({}, "stop")
-        + _data({"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [], "usage": _USAGE})
-        + b"data: [DONE]\n\n",
+        ending=_chat({}, "stop") + _data({**_CHUNK, "choices": [], "usage": _USAGE}) + b"data: [DONE]\n\n",
         error=_data({"error": {"message": "overloaded", "type": "server_error"}}),
         garbage=b"data: {oops\n\n",
     ),
     "anthropic": Said(
-        opening=_named("message_start", message={**_MESSAGE, "usage": {"input_tokens": 1, "output_tokens": 1}})
+        opening=_named("message_start", message=_MESSAGE)
         + _named("content_block_start", index=0, content_block={"type": "text", "text": ""})
         + _named("ping"),
         token=_named("content_block_delta", index=0, delta={"type": "text_delta", "text": " a"}),

@@ -90,22 +90,26 @@ def test_keep_alive_is_an_axis_of_clients_that_can_do_either():
         assert [asked(client, each) for each in (True, False)] == [None, None]
 
 
+def test_an_sdk_speaks_its_own_dialect_whatever_is_asked():
+    for client in ("openai", "anthropic"):
+        axes = Axes(api="openai").that_matter(BACKENDS["asyncio"], CLIENTS[client])
+        one = Cell(lane="io", backend="asyncio", client=client, workload="steady", calls=9, axes=axes)
+        assert (axes.api, one.api) == (None, client)
+
+
 def test_what_is_kept_is_told_as_it_ran():
     def told(client: str, **axes: object) -> bool | None:
-        one = Cell(
-            lane="io", backend="threads", client=client, workload="steady", calls=9, axes=Axes(**axes)
-        )
+        one = Cell(lane="io", backend="threads", client=client, workload="steady", calls=9, axes=Axes(**axes))
         return one.resolved_axes(one.load(), build(one.load(), 9))["keep_alive"]
 
-    assert [told(each) for each in ("timer", "streams", "httpx", "httpx-defaults")] == [None, False, True, True]
+    assert (told("timer"), told("streams"), told("httpx")) == (None, False, True)
+    assert told("httpx-defaults") is True
     assert told("httpx", keep_alive=False) is False
 
 
 def test_a_memory_pass_holds_what_the_clients_own_pool_admits():
     def held(client: str, backend: str = "asyncio", **axes: object) -> int:
-        one = Cell(
-            lane="io", backend=backend, client=client, workload="steady", calls=500, axes=Axes(**axes)
-        )
+        one = Cell(lane="io", backend=backend, client=client, workload="steady", calls=500, axes=Axes(**axes))
         return one.in_flight(build(one.load(), one.calls))
 
     assert held("aiohttp") == held("openai-defaults") == 500

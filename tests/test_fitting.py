@@ -25,7 +25,9 @@ def test_standard_library_clients_fit_every_backend():
 
 
 @pytest.mark.parametrize("client", [name for name, info in CLIENTS.items() if info.needs])
-def test_a_missing_library_is_told_with_the_extra_that_brings_it(client: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_library_is_told_with_the_extra_that_brings_it(
+    client: str, monkeypatch: pytest.MonkeyPatch
+):
     here = importlib.util.find_spec
     lacks = CLIENTS[client].needs
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == lacks else here(name))

@@ -80,6 +80,7 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "stack_kib": info.waits is Waits.ASYNC or info.pool_of_processes,
             "tls": not client.network,
             "keep_alive": not client.chooses or self.keep_alive is client.keeps,
+            "api": client.dialect is not None,
         }
         return msgspec.structs.replace(self, **{axis: None for axis, drop in without.items() if drop})
 
@@ -140,7 +141,14 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def api(self) -> str | None:
         """The dialect that the call speaks; None for a client without a provider."""
-        return (self.axes.api or wire.DEFAULT) if CLIENTS[self.client].network else None
+        client = CLIENTS[self.client]
+        return (client.dialect or self.axes.api or wire.DEFAULT) if client.network else None
+
+    @property
+    def keep_alive(self) -> bool | None:
+        """Whether connections are kept for later calls; None for a client without any."""
+        asked = self.axes.keep_alive
+        return CLIENTS[self.client].keeps if asked is None else asked
 
     @property
     def tokens_per_chunk(self) -> int:
@@ -203,7 +211,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "gc": self.axes.gc or "default",
             "python": version(self.axes.python or own_name()),
             "tls": bool(self.axes.tls),
-            "keep_alive": CLIENTS[self.client].keeps if self.axes.keep_alive is None else self.axes.keep_alive,
+            "keep_alive": self.keep_alive,
             "api": self.api,
         }
         return values

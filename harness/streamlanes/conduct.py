@@ -195,10 +195,11 @@ def forbid(cell: Cell, pythons: Mapping[str, Interpreter] = MappingProxyType({})
     pythons: by name, the interpreters that cells name.
     """
     reason = fitting.misfit(cell.backend, cell.client)
-    if reason is None and cell.axes.python is None:
-        reason = fitting.missing_import(cell.backend, cell.client)
-    elif reason is None:
-        reason = pythons[cell.axes.python].forbids(fitting.imports(cell.backend, cell.client))
+    if reason is None:
+        if cell.axes.python is None:
+            reason = fitting.missing_import(cell.backend, cell.client)
+        else:
+            reason = pythons[cell.axes.python].forbids(fitting.imports(cell.backend, cell.client))
     if reason is None:
         found = limits.read_limits()
         in_flight = cell.in_flight(build(cell.load(), cell.calls))

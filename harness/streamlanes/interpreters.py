@@ -157,8 +157,8 @@ def told_apart(found: Mapping[str, Interpreter]) -> dict[str, Interpreter]:
 
 
 def _needs(clients: Iterable[str]) -> list[str]:
-    infos = [*BACKENDS.values(), *(CLIENTS[name] for name in clients if name in CLIENTS)]
-    return sorted({info.needs for info in infos if info.needs})
+    of_backends = {info.needs for info in BACKENDS.values()}
+    return sorted(filter(None, of_backends | {CLIENTS[name].needs for name in clients if name in CLIENTS}))
 
 
 def _asked(launcher: Launcher, needs: Sequence[str], path: str) -> Interpreter:

@@ -145,8 +145,8 @@ AXES = {
     "tls": ("", "whether calls go over TLS; the client verifies a certificate that was made for this run"),
     "keep_alive": (
         "",
-        "whether a client keeps a connection for a later call, as its library allows. By themselves the libraries "
-        "do; `streams` and `floor` never do; null for a client without connections",
+        "whether a client keeps a connection for a later call, as far as its library can. By themselves "
+        "libraries keep it, `streams` and `floor` never; null for a client without connections",
     ),
 }
 
@@ -168,7 +168,7 @@ INTERPRETER = {
     "switch_ms": "switch interval, ms",
     "stack_kib": "stack of a thread, KiB; null where the system sets no limit",
     "modules": "packages loaded beside the standard library",
-    "libraries": "versions of the client's library and of those it stands on; absent for a client that is none",
+    "libraries": "versions of the client's library and of what it stands on; absent for one that is none",
     "loop": "class of the event loop; absent without one",
     "loop_version": "of the library that brings the loop, as the cell imported it; absent for asyncio's own",
     "width": "width of the pool; absent without one",

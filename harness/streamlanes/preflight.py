@@ -336,7 +336,9 @@ _RULES: dict[LimitName, _Rule] = {
     LimitName.MEMORY: _Rule(
         have=lambda limits, kind: limits.memory_available_bytes,
         need=lambda need: need.memory_bytes,
-        remedy=lambda limits, kind, need: f"{-(-need // _MIB)} MiB free (docker run --memory sets a container's)",
+        remedy=lambda limits, kind, need: (
+            f"{-(-need // _MIB)} MiB free (docker run --memory sets a container's)"
+        ),
         what="MiB at the least",
         source="MiB available",
         unit=_MIB,
@@ -344,7 +346,9 @@ _RULES: dict[LimitName, _Rule] = {
     LimitName.SOMAXCONN: _Rule(
         have=lambda limits, kind: limits.somaxconn,
         need=lambda need: need.backlog,
-        remedy=lambda limits, kind, need: f"sysctl -w net.core.somaxconn={need}, or more ports for the provider",
+        remedy=lambda limits, kind, need: (
+            f"sysctl -w net.core.somaxconn={need}, or more ports for the provider"
+        ),
         what="connections waiting at one provider port",
         source="kept (net.core.somaxconn)",
         forbids=False,

@@ -134,8 +134,9 @@ def record_page() -> str:
 
 _ABOUT_CLIENTS = (
     "A client that is a library has a pool as large as the cell and no time limits; under its name with "
-    "`-defaults` it runs as it comes. Each needs `pip install 'streamlanes[clients]'`. The default pool is of "
-    "connections at once in one process; where none is named, nothing is in the calls' way."
+    "`-defaults` it runs as it comes. Each needs `pip install 'streamlanes[clients]'`. The default pool is "
+    "of connections at once in one process; where none is named, nothing is in the calls' way. More is in "
+    "[clients.md](clients.md)."
 )
 
 _ABOUT_AXES = (

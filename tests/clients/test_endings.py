@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from calling import FORMS, Calling, names
-from scripted import EVENT_STREAM, LAST_CHUNK, Do, Script, Scripted, chunk, refusal
+from scripted import LAST_CHUNK, Do, Script, Scripted, chunk, refusal
 from serving import made_certificate
 from streamlanes.backends import Waits
 from streamlanes.clients import CLIENTS

@@ -26,11 +26,11 @@ async def aiohttp_limit() -> int:
 
 
 def default_pools() -> dict[str, int | None]:
-    sdks = {name: sdk._constants.DEFAULT_CONNECTION_LIMITS for name, sdk in (("openai", openai), ("anthropic", anthropic))}
+    sdks = {"openai": openai, "anthropic": anthropic}
     return {
         "aiohttp": asyncio.run(aiohttp_limit()),
         "httpx": httpx._config.DEFAULT_LIMITS.max_connections,
-        **{name: limits.max_connections for name, limits in sdks.items()},
+        **{name: sdk._constants.DEFAULT_CONNECTION_LIMITS.max_connections for name, sdk in sdks.items()},
         # 10 that are kept, and as many more as are asked for
         "requests": requests.adapters.DEFAULT_POOLSIZE if requests.adapters.DEFAULT_POOLBLOCK else None,
     }

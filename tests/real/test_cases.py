@@ -132,9 +132,7 @@ def test_b3_a_librarys_own_pool_never_passes_for_the_backend(tmp_path: Path):
     """300 calls of 10 tokens over a second, all at once."""
     load = [part for axis in ("ttft_ms=100", "gap_ms=100", "tokens=10") for part in ("--set", axis)]
     clients = {"aiohttp": 300, "aiohttp-defaults": 100, "httpx-defaults": 100}
-    done = run(
-        *f"run -b asyncio -c {','.join(clients)} -n 300 -w lesson --json".split(), *load, cwd=tmp_path
-    )
+    done = run(*f"run -b asyncio -c {','.join(clients)} -n 300 -w lesson --json".split(), *load, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     made = {each["cell"]["client"]: each for each in records(done)}
     for client, admitted in clients.items():

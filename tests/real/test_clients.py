@@ -1,4 +1,4 @@
-"""The libraries as clients, small and real: all tokens, all calls, plain and over TLS, nothing foreign loaded."""
+"""The libraries as clients, small and real: all calls, all tokens, plain and TLS, nothing foreign loaded."""
 
 import pytest
 

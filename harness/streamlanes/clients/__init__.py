@@ -1,4 +1,4 @@
-"""How a job waits for its tokens: a table of names, each with an asynchronous form, a blocking one, or both."""
+"""How a job waits for its tokens: a table of names, each in an asynchronous form, a blocking one, or both."""
 
 from dataclasses import dataclass, replace
 

@@ -22,9 +22,7 @@ class Httpx:
         """Make the client."""
         setting = self._setting
         options: dict[str, Any] = {} if self._defaults else httpx_like.sized(httpx, setting)
-        self._client = httpx.AsyncClient(
-            verify=httpx_like.context(setting), trust_env=False, **options
-        )
+        self._client = httpx.AsyncClient(verify=httpx_like.context(setting), trust_env=False, **options)
 
     async def stream(self, into: Into) -> None:
         """One call of the client."""

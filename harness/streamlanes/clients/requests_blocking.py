@@ -69,9 +69,10 @@ class Requests:
         CALL.set(into)
         url = self._setting.origin(into.call) + into.path
         try:
-            with self._used() as session, session.post(
-                url, data=into.request, headers=HEADERS, stream=True
-            ) as response:
+            with (
+                self._used() as session,
+                session.post(url, data=into.request, headers=HEADERS, stream=True) as response,
+            ):
                 if response.status_code >= 300:
                     into.end(refused(response.status_code), now_ns())
                     return
@@ -100,7 +101,7 @@ class Requests:
         session = requests.Session()
         session.trust_env = False
         session.verify = setting.tls_ca or True
-        sizes = {}
+        sizes: dict[str, Any] = {}
         if not self._defaults:
             sizes = {"pool_connections": len(setting.addresses), "pool_maxsize": setting.calls}
         session.mount("http://", _Adapter(**sizes))
