@@ -1,4 +1,4 @@
-"""Acceptance cases that need a run: B3, C3, D1, D5, E1."""
+"""Acceptance cases that need a run: C3, D1, D5, E1."""
 
 import resource
 from pathlib import Path
@@ -126,19 +126,3 @@ def test_e1_threads_that_the_system_refuses_end_the_ramp_and_the_next_cell_runs(
     (made,) = records(small)
     assert made["cell"]["axes"]["stack_kib"] == 256
     assert made["status"]["name"] in ("ok", "unsupported"), "both are shown"
-
-
-def test_b3_a_librarys_own_pool_never_passes_for_the_backend(tmp_path: Path):
-    """300 calls of 10 tokens over a second, all at once."""
-    load = [part for axis in ("ttft_ms=100", "gap_ms=100", "tokens=10") for part in ("--set", axis)]
-    clients = {"aiohttp": 300, "aiohttp-defaults": 100, "httpx-defaults": 100}
-    done = run(*f"run -b asyncio -c {','.join(clients)} -n 300 -w lesson --json".split(), *load, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    made = {each["cell"]["client"]: each for each in records(done)}
-    for client, admitted in clients.items():
-        one = made[client]
-        assert one["counts"]["ok"] == one["provider"]["requests"] == 300
-        assert one["provider"]["peak_in_flight"] == admitted, "as the provider saw it"
-        capped = [flag["evidence"] for flag in one["flags"] if flag["name"] == "capped"]
-        assert capped == ([] if admitted == 300 else [{"peak_in_flight": 100, "target": 300}])
-        assert one["memory"]["held_calls"] == admitted
