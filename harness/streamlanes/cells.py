@@ -13,12 +13,16 @@ from streamlanes.interpreters import own_name, release, version
 from streamlanes.lanes import LANES
 from streamlanes.limits import cpu_sets
 from streamlanes.provider.behaviour import Behaviour, problem
+from streamlanes.providers import TICK_NS
 from streamlanes.workload import Dist, HeavyTailed, Schedule, Workload
 
 BUDGET_FACTOR = 2.0
 BUDGET_EXTRA_S = 5.0
 ADMIT_SHARE = 0.8
 """The share of its budget that a pool's admitted waves may fill when nothing costs anything."""
+LOOP_GRAIN_MS, SLEEP_GRAIN_MS = 1.0, 0.05
+"""What a wait is rounded to: event loops keep whole milliseconds; the kernel may let a sleeping thread
+sleep 50 us longer (its timer slack)."""
 
 
 class DistAxis(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -80,7 +84,7 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "stack_kib": info.waits is Waits.ASYNC or info.pool_of_processes,
             "tls": not client.network,
             "keep_alive": not client.chooses or self.keep_alive is client.keeps,
-            "api": client.dialect is not None,
+            "api": not client.network or client.dialect is not None,
         }
         return msgspec.structs.replace(self, **{axis: None for axis, drop in without.items() if drop})
 
@@ -94,6 +98,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     budget_s: hard limit from the first intended start, None for twice the ideal and five seconds.
     memory: whether it has a memory pass. provider: how the provider behaves, None for as it should.
+    knee_bound_ms: of a step of a knee search (`knee`), the bound its stream lateness is held to; None for
+    all other cells.
     """
 
     lane: str
@@ -106,6 +112,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     budget_s: Number | None = None
     memory: bool = True
     provider: Behaviour | None = None
+    knee_bound_ms: Number | None = None
 
     @property
     def id(self) -> str:
@@ -114,6 +121,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         parts += [f"{axis}={_show(value)}" for axis, value in self.asked.items()]
         if self.provider is not None:
             parts.append(f"provider={_show(self.provider.set_values())}")
+        if self.knee_bound_ms is not None:
+            parts.append(f"knee_bound_ms={self.knee_bound_ms:g}")
         return "/".join([*parts, f"r{self.repetition}"])
 
     @property
@@ -154,6 +163,13 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def tokens_per_chunk(self) -> int:
         """Tokens that the provider sends in each event."""
         return self.provider.tokens_per_chunk if self.provider else 1
+
+    @property
+    def grain_ms(self) -> float:
+        """The grain of the timers that pace the tokens: the provider's, or the client's own without one."""
+        if CLIENTS[self.client].network:
+            return TICK_NS / 1e6
+        return LOOP_GRAIN_MS if BACKENDS[self.backend].waits is Waits.ASYNC else SLEEP_GRAIN_MS
 
     def load(self) -> Workload:
         """The workload with what was set. Raises UserError for values out of range, and for a trace
@@ -243,11 +259,8 @@ def check(cell: Cell) -> None:
         raise UserError(f"stack_kib is {axes.stack_kib}; it must be a multiple of 4, a page")
     if axes.start_method is not None and axes.start_method not in multiprocessing.get_all_start_methods():
         raise UserError(f"start_method {axes.start_method!r} does not exist on this system")
-    if axes.api is not None:
-        if axes.api not in wire.DIALECTS:
-            raise unknown("api", axes.api, wire.DIALECTS)
-        if not CLIENTS[cell.client].network:
-            raise UserError(f"client {cell.client} speaks to no provider; leave api away")
+    if axes.api is not None and axes.api not in wire.DIALECTS:
+        raise unknown("api", axes.api, wire.DIALECTS)
     if cell.provider is not None and (wrong := problem(cell.provider)):
         raise UserError(f"provider: {wrong}")
     cell.load()
