@@ -68,7 +68,8 @@ def facts() -> dict[str, object]:
 
 def versions(libraries: list[str]) -> dict[str, str]:
     """Of these imports, as far as they are loaded."""
-    return {name: sys.modules[name].__version__ for name in libraries if name in sys.modules}
+    loaded = {name: getattr(sys.modules.get(name), "__version__", None) for name in libraries}
+    return {name: str(version) for name, version in loaded.items() if version is not None}
 
 
 def main() -> None:

@@ -27,7 +27,11 @@ def aiohttp_soon(client: Any) -> None:
 
 
 def openai_soon(client: Any) -> None:
-    client._clients = [each.with_options(timeout=SOON) for each in client._clients]
+    client._chats = [each._client.with_options(timeout=SOON).chat.completions for each in client._chats]
+
+
+def anthropic_soon(client: Any) -> None:
+    client._messages = [each._client.with_options(timeout=SOON).messages for each in client._messages]
 
 
 def requests_soon(client: Any) -> None:
@@ -54,7 +58,7 @@ def with_limit(calling: Calling, limit: Callable[[Any], None]) -> None:
         ("httpx", Waits.BLOCKING, httpx_soon),
         ("openai", Waits.ASYNC, openai_soon),
         ("openai", Waits.BLOCKING, openai_soon),
-        ("anthropic", Waits.ASYNC, openai_soon),
+        ("anthropic", Waits.ASYNC, anthropic_soon),
         ("requests", Waits.BLOCKING, requests_soon),
     ],
 )

@@ -53,9 +53,10 @@ def test_addresses_are_taken_in_turn_by_the_sdks_too():
     for name in ("openai", "anthropic"):
         client = load(CLIENTS[name].forms[Waits.ASYNC])(SETTING)
 
-        async def places(client=client) -> list[str]:
+        async def places(name=name, client=client) -> list[str]:
             await client.open()
-            found = [str(each.base_url).removesuffix("/").removesuffix("/v1") for each in client._clients]
+            resources = client._chats if name == "openai" else client._messages
+            found = [str(each._client.base_url).removesuffix("/").removesuffix("/v1") for each in resources]
             await client.close()
             return found
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from streamlanes.clients import sdk
+from streamlanes.clients import httpx_like, sdk
 from streamlanes.clients.base import Into, Setting, now_ns
 from streamlanes.clients.hiding import hidden
 from streamlanes.clients.sending import CALL
@@ -29,25 +29,27 @@ class Anthropic:
         self._setting = setting
         self._defaults = defaults
         self._http: anthropic.DefaultAsyncHttpxClient
-        self._clients: list[anthropic.AsyncAnthropic] = []
+        self._messages: list[anthropic.resources.AsyncMessages] = []
 
     async def open(self) -> None:
         """Make an SDK client for each address, all over one pool."""
         options = sdk.options(anthropic, self._setting, sdk.asked, defaults=self._defaults)
         self._http = anthropic.DefaultAsyncHttpxClient(**options)
-        self._clients = [
+        clients = [
             anthropic.AsyncAnthropic(
                 base_url=origin, api_key=sdk.KEY, max_retries=sdk.NO_RETRIES, http_client=self._http
             )
             for origin in sdk.origins(self._setting)
         ]
+        self._messages = [client.messages for client in clients]
+        await httpx_like.load_the_rest()
 
     async def stream(self, into: Into) -> None:
         """One message, streamed."""
         CALL.set(into)
-        client = self._clients[into.call % len(self._clients)]
+        messages = self._messages[into.call % len(self._messages)]
         try:
-            async with await client.messages.create(
+            async with await messages.create(
                 model="sim",
                 max_tokens=MOST_TOKENS,
                 messages=[{"role": "user", "content": into.prompt}],

@@ -23,6 +23,7 @@ class Httpx:
         setting = self._setting
         options: dict[str, Any] = {} if self._defaults else httpx_like.sized(httpx, setting)
         self._client = httpx.AsyncClient(verify=httpx_like.context(setting), trust_env=False, **options)
+        await httpx_like.load_the_rest()
 
     async def stream(self, into: Into) -> None:
         """One call of the client."""

@@ -28,6 +28,13 @@ def context(setting: Setting) -> ssl.SSLContext:
     return client_context(setting.tls_ca) or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
+async def load_the_rest() -> None:
+    """Import what the first asynchronous call would: anyio's part for this event loop."""
+    import anyio
+
+    await anyio.sleep(0)
+
+
 def trace(into: Into) -> Callable[[str, Any], None]:
     """The "trace" extension of a blocking request."""
 

@@ -13,25 +13,26 @@ class OpenAI:
         self._setting = setting
         self._defaults = defaults
         self._http: openai.DefaultHttpxClient
-        self._clients: list[openai.OpenAI] = []
+        self._chats: list[openai.resources.chat.Completions] = []
 
     async def open(self) -> None:
         """Make an SDK client for each address, all over one pool."""
         options = sdk.options(openai, self._setting, sdk.asked_blocking, defaults=self._defaults)
         self._http = openai.DefaultHttpxClient(**options)
-        self._clients = [
+        clients = [
             openai.OpenAI(
                 base_url=f"{origin}/v1", api_key=sdk.KEY, max_retries=sdk.NO_RETRIES, http_client=self._http
             )
             for origin in sdk.origins(self._setting)
         ]
+        self._chats = [client.chat.completions for client in clients]  # imports much, so not in a call
 
     async def stream(self, into: Into) -> None:
         """One chat completion, streamed."""
         CALL.set(into)
-        client = self._clients[into.call % len(self._clients)]
+        chat = self._chats[into.call % len(self._chats)]
         try:
-            with client.chat.completions.create(**openai_chunks.request(into)) as chunks:
+            with chat.create(**openai_chunks.request(into)) as chunks:
                 for chunk in chunks:
                     openai_chunks.hand_over(chunk, into)
                 into.closed(now_ns())
