@@ -166,6 +166,7 @@ PROVIDER = {
     "processes": ("", "provider processes"),
     "cpus": ("", "CPUs they had; 1 where they share the cell's"),
     "requests": ("", "requests for an answer of the model seen"),
+    "connections": ("", "connections that the calls came over: fewer than those where they were kept"),
     "peak_in_flight": ("", "most streams at once, the processes' peaks added up"),
     "abandoned": ("", "streams whose caller left before their end"),
     "faults": ("", "answers with each fault of the `[provider]` table; empty without"),

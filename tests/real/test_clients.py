@@ -38,7 +38,6 @@ def measured(bench: Bench, backend: str, client: str, calls: int = CALLS, **axes
 @pytest.mark.parametrize(
     ("backend", "client", "tls"),
     [
-        ("asyncio", "aiohttp", False),
         ("uvloop", "aiohttp", True),
         ("asyncio", "httpx", True),
         ("threads", "httpx", False),
@@ -83,3 +82,13 @@ def test_b3_a_librarys_own_pool_never_passes_for_the_backend(
     assert made.provider["peak_in_flight"] == admitted, "as the provider saw it"
     capped = [flag.evidence for flag in made.flags if flag.name is FlagName.CAPPED]
     assert capped == ([] if admitted == 300 else [{"peak_in_flight": 100, "target": 300}])
+
+
+@pytest.mark.parametrize(("keep_alive", "connections"), [(None, 1), (False, CALLS)])
+def test_one_call_after_the_other_comes_over_a_kept_connection_or_over_new_ones(
+    bench: Bench, keep_alive: bool | None, connections: int
+):
+    made = measured(bench, "thread-pool", "requests", width=1, keep_alive=keep_alive, tls=True)
+    assert made.counts["ok"] == made.provider["requests"] == CALLS
+    assert made.provider["connections"] == connections
+    assert made.cell.axes["keep_alive"] is (keep_alive is None)
