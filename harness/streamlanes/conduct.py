@@ -1,7 +1,6 @@
 """One plan carried out in one folder: from a profile to records, report and answer."""
 
 import contextlib
-import importlib.util
 import signal
 import sys
 import time
@@ -13,7 +12,7 @@ from typing import IO, Any
 
 import msgspec
 
-from streamlanes import __version__, interpreters, limits, preflight, runner
+from streamlanes import __version__, fitting, interpreters, limits, preflight, runner
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.clients import CLIENTS
@@ -98,7 +97,7 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
     talk: where a person's lines go; with `json` records are all that standard output gets.
     Raises UserError; on Ctrl-C or SIGTERM every process is gone and every record kept.
     """
-    pythons = interpreters.find(profile.pythons())
+    pythons = interpreters.find(profile.pythons(), profile.clients())
     names = {given: found.name for given, found in pythons.items()}
     plan = profile.plan(names)
     here = Here(lane_named(profile.run.lane), this_machine(), {each.name: each for each in pythons.values()})
@@ -194,10 +193,12 @@ def forbid(cell: Cell, pythons: Mapping[str, Interpreter] = MappingProxyType({})
 
     pythons: by name, the interpreters that cells name.
     """
-    if cell.axes.python is None:
-        reason = missing_import(cell.backend)
-    else:
-        reason = pythons[cell.axes.python].forbids(BACKENDS[cell.backend])
+    reason = fitting.misfit(cell.backend, cell.client)
+    if reason is None:
+        if cell.axes.python is None:
+            reason = fitting.missing_import(cell.backend, cell.client)
+        else:
+            reason = pythons[cell.axes.python].forbids(fitting.imports(cell.backend, cell.client))
     if reason is None:
         found = limits.read_limits()
         in_flight = cell.in_flight(build(cell.load(), cell.calls))
@@ -205,14 +206,6 @@ def forbid(cell: Cell, pythons: Mapping[str, Interpreter] = MappingProxyType({})
         reason = preflight.reason(short[0]) if short else None
     if reason is not None:
         raise CellEnded(Status(StatusName.UNSUPPORTED, reason))
-
-
-def missing_import(backend: str) -> str | None:
-    """Why this interpreter cannot run the backend, with what to do; None where it can."""
-    needs = BACKENDS[backend].needs
-    if not needs or importlib.util.find_spec(needs) is not None:
-        return None
-    return f"{needs} is not installed; install it with: pip install {needs}"
 
 
 def need(cell: Cell, in_flight: int, somaxconn: int | None) -> preflight.Need:

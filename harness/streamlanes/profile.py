@@ -106,6 +106,11 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
                 raise UserError(f"python is {each!r}; it must be an interpreter's path or command, as text")
         return _distinct(written)
 
+    def clients(self) -> list[str]:
+        """The clients of all cells, each once; there may be none of some name."""
+        every: list[Matrix] = [*self.cells, *self.knee]
+        return _distinct(table.client for table in every)
+
     def plan(self, python_names: Mapping[str, str] = MappingProxyType({})) -> Plan:
         """What is measured: the cells, those again that the host disturbed, then the searches.
 
