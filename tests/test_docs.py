@@ -286,6 +286,18 @@ def test_the_worked_example_is_what_the_code_computes():
     assert np.ptp(calls.lateness_ms) < 1e-9
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/README.template.md", "docs/your-own-call.md"])
+def test_the_ten_lines_of_a_page_are_the_ones_that_are_tested(page: str):
+    code = (DOCS / "examples" / "own_call.py").read_text(encoding="utf-8")
+    assert f"```python\n{code}```" in (ROOT / page).read_text(encoding="utf-8")
+    assert len([line for line in code.splitlines() if line.strip()]) == 10
+
+
+def test_the_agents_step_is_the_one_that_is_tested():
+    (step,) = re.findall(r"```python\n(async def step.*?)```", text("your-own-call.md"), re.DOTALL)
+    assert step in (DOCS / "examples" / "own_agent.py").read_text(encoding="utf-8")
+
+
 # Decisions, names and links
 
 

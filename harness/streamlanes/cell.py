@@ -21,6 +21,7 @@ from typing import Any
 
 from streamlanes.backends.base import Backend, Jobs, Options, Refused, settings
 from streamlanes.clients.base import Setting
+from streamlanes.mishaps import Mishaps
 from streamlanes.pauses import watched
 from streamlanes.samples import Table
 
@@ -36,8 +37,12 @@ def compose(spec: dict[str, Any], options: Options) -> Backend:
     schedule = Table.open(spec["schedule"]["path"], spec["schedule"]["columns"])
     samples = Table.open(spec["samples"]["path"], spec["samples"]["columns"])
     addresses = tuple((str(host), int(port)) for host, port in spec["addresses"])
-    client = load(spec["client"])(Setting(schedule, addresses, spec["hold"]))
-    job = load(spec["job"])(schedule, samples, client)
+    mishaps = Mishaps.open(spec["mishaps"])
+    setting = Setting(
+        schedule, addresses, spec["hold"], tls_ca=spec.get("tls_ca"), call=spec["call"], mishaps=mishaps
+    )
+    client = load(spec["client"])(setting)
+    job = load(spec["job"])(schedule, samples, client, mishaps)
     jobs = Jobs(job, (schedule, samples), range(spec["calls"]))
     backend: Backend = load(spec["backend"])(jobs, options)
     return backend

@@ -1,13 +1,14 @@
 """A cell: one measurement, fully named. Pure; what is not set stays None and keeps its default."""
 
 import multiprocessing
+import re
 from typing import Any, Literal
 
 import msgspec
 
 from streamlanes import traces, workload
 from streamlanes.backends import BACKENDS, BackendInfo, Waits, default_width
-from streamlanes.clients import CLIENTS
+from streamlanes.clients import CALL, CLIENTS
 from streamlanes.errors import UserError, unknown
 from streamlanes.interpreters import own_name, release, version
 from streamlanes.lanes import LANES
@@ -18,6 +19,8 @@ BUDGET_FACTOR = 2.0
 BUDGET_EXTRA_S = 5.0
 ADMIT_SHARE = 0.8
 """The share of its budget that a pool's admitted waves may fill when nothing costs anything."""
+_TARGET = re.compile(r"[^\W\d]\w*(\.(?!py:)[^\W\d]\w*)*:[^\W\d]\w*")
+"""A module and a function in it; a file's name (`agent.py`) is no module's."""
 
 
 class DistAxis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,6 +83,8 @@ TEXT_AXES = frozenset(field.name for field in msgspec.structs.fields(Axes) if fi
 class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """lane x backend x client x workload x calls x axes x repetition.
 
+    call: the function that the client `call` calls, "module:function"; None for the other clients. It is
+    measured and never imported here.
     budget_s: hard limit from the first intended start, None for twice the ideal and five seconds.
     memory: whether it has a memory pass.
     """
@@ -89,6 +94,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     client: str
     workload: str
     calls: int
+    call: str | None = None
     axes: Axes = Axes()
     repetition: int = 1
     budget_s: Number | None = None
@@ -98,6 +104,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def id(self) -> str:
         """Its identity within a run: readable, the same for the same cell."""
         parts = [self.lane, self.backend, self.client, self.workload, str(self.calls)]
+        parts += [f"call={self.call}"] if self.call else []
         parts += [f"{axis}={_show(value)}" for axis, value in self.asked.items()]
         return "/".join([*parts, f"r{self.repetition}"])
 
@@ -181,6 +188,7 @@ def check(cell: Cell) -> None:
     ):
         if name not in known:
             raise unknown(kind, name, known)
+    _check_call(cell)
     axes = cell.axes
     if cell.budget_s is not None and not 0 < cell.budget_s <= 86_400:
         raise UserError(f"budget_s is {cell.budget_s:,}; it must be above 0, a day at most")
@@ -199,6 +207,15 @@ def check(cell: Cell) -> None:
     if axes.start_method is not None and axes.start_method not in multiprocessing.get_all_start_methods():
         raise UserError(f"start_method {axes.start_method!r} does not exist on this system")
     cell.load()
+
+
+def _check_call(cell: Cell) -> None:
+    if cell.call is None and cell.client == CALL:
+        raise UserError("client call needs a function of yours; name it with --call module:function")
+    if cell.call is not None and cell.client != CALL:
+        raise UserError(f"call is {cell.call!r} and the client {cell.client!r}; a function needs client call")
+    if cell.call is not None and not _TARGET.fullmatch(cell.call):
+        raise UserError(f"call is {cell.call!r}; write it as module:function, such as agent:answer")
 
 
 def _show(value: object) -> str:

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import msgspec
 
-from streamlanes import __version__, estimate, interpreters, limits, preflight, runner
+from streamlanes import __version__, estimate, interpreters, limits, preflight, runner, targets
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.clients import CLIENTS
@@ -40,11 +40,13 @@ WARMING_CALLS = 50
 
 @dataclass(frozen=True)
 class Here:
-    """What the cells of a run share: lane, this machine, and by name the interpreters they ask for."""
+    """What the cells of a run share: lane, this machine, by name the interpreters they ask for, and
+    people's functions as those find them."""
 
     lane: Lane
     machine: Mapping[str, Any]
     pythons: Mapping[str, Interpreter] = field(default_factory=dict)
+    functions: Mapping[targets.Key, targets.Target] = field(default_factory=dict)
 
     def bench(self) -> Bench:
         """A bench for them; the caller closes it."""
@@ -63,7 +65,7 @@ class Here:
         before: called for a cell that may run, ahead of its measurement.
         """
         try:
-            forbid(cell, self.pythons)
+            forbid(cell, self.pythons, self.functions)
             if before is not None:
                 before(cell)
             facts = bench.measure(cell)
@@ -97,10 +99,12 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
     talk: where a person's lines go; with `json` records are all that standard output gets.
     Raises UserError; on Ctrl-C or SIGTERM every process is gone and every record kept.
     """
-    pythons = interpreters.find(profile.pythons())
-    names = {given: found.name for given, found in pythons.items()}
-    plan = FixedPlan(profile.expand(names), profile.run.seed)
-    here = Here(lane_named(profile.run.lane), this_machine(), {each.name: each for each in pythons.values()})
+    given = interpreters.find(profile.pythons())
+    names = {each: found.name for each, found in given.items()}
+    pythons = {each.name: each for each in given.values()}
+    cells, functions = _cells(profile, names, pythons)
+    plan = FixedPlan(cells, profile.run.seed)
+    here = Here(lane_named(profile.run.lane), this_machine(), pythons, functions)
     ids = [cell.id for cell in plan.cells]
     info = _info(profile, plan.cells, here)
     seconds = {cell.id: estimate.seconds(cell) for cell in plan.cells}
@@ -114,8 +118,8 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
         link_latest(RESULTS, journal.folder)
         done = {record.cell.id for record in journal.records}
         _say_plan(profile, seconds, done, here.machine, raised, talk)
-        if pythons:
-            print(f"pythons   {interpreters.legend(pythons)}", file=talk)
+        if given:
+            print(f"pythons   {interpreters.legend(given)}", file=talk)
         if continued:
             print(f"continuing {journal.folder}: {len(done)} of {len(ids)} cells are measured", file=talk)
         with contextlib.closing(here.bench()) as bench:
@@ -131,6 +135,19 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
         raise
     finally:
         journal.close()
+
+
+def _cells(
+    profile: Profile, names: Mapping[str, str], pythons: Mapping[str, Interpreter]
+) -> tuple[list[Cell], dict[targets.Key, targets.Target]]:
+    """The profile's cells, and what the functions are that they call: only then it is known which backends
+    fit one for which none was named."""
+    cells = profile.expand(names)
+    functions = targets.find([(each.call, each.axes.python) for each in cells if each.call], pythons)
+    if not functions:
+        return cells, functions
+    waits = {name: found.waits for (name, _), found in functions.items() if found.waits is not None}
+    return profile.expand(names, waits), functions
 
 
 class Measure:
@@ -184,15 +201,21 @@ def _measure(
         runner.run(plan, journal, measure, shown)
 
 
-def forbid(cell: Cell, pythons: Mapping[str, Interpreter] = MappingProxyType({})) -> None:
+def forbid(
+    cell: Cell,
+    pythons: Mapping[str, Interpreter] = MappingProxyType({}),
+    functions: Mapping[targets.Key, targets.Target] = MappingProxyType({}),
+) -> None:
     """Raise CellEnded for a cell that this machine cannot run, before anything is started.
 
-    pythons: by name, the interpreters that cells name.
+    pythons: by name, the interpreters that cells name. functions: what people's own are.
     """
     if cell.axes.python is None:
         reason = missing_import(cell.backend)
     else:
         reason = pythons[cell.axes.python].forbids(BACKENDS[cell.backend])
+    if reason is None and cell.call is not None:
+        reason = functions[cell.call, cell.axes.python].forbids(cell.backend)
     if reason is None:
         found = limits.read_limits()
         in_flight = cell.in_flight(build(cell.load(), cell.calls))
@@ -237,6 +260,8 @@ def _info(profile: Profile, cells: Sequence[Cell], here: Here) -> dict[str, Any]
     }
     if here.pythons:  # another build of the same version makes another run
         resolved["pythons"] = {name: found.build for name, found in here.pythons.items()}
+    if here.functions:  # and so does another text of somebody's own module
+        resolved["calls"] = {name: found.source for (name, _), found in here.functions.items()}
     return {
         "schema": RUN_SCHEMA,
         "hash": run_hash(resolved, fingerprint(dict(here.machine))),

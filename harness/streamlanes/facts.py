@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from streamlanes.mishaps import Mishap
 from streamlanes.workload import Ns, Schedule
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ class TimedPass:
     readings: at ready, about every 100 ms, at drained; ascending. host: before and after. ours_ns: CPU
     of all our processes (parent, launcher, cell, provider) in between. spin_ms: a fixed loop's time
     before and after. provider: its stamps, None for a client without one. provider_stats:
-    what each of its processes said at `/sim/stats`. over_ns: when the pass was over.
+    what each of its processes said at `/sim/stats`. over_ns: when the pass was over. mishaps: what went
+    wrong in the cell, in words, by kind.
     """
 
     schedule: Schedule
@@ -82,6 +84,7 @@ class TimedPass:
     provider_stats: tuple[Mapping[str, object], ...] = ()
     interpreter: Mapping[str, object] = field(default_factory=dict)
     gc: Mapping[str, float] = field(default_factory=dict)
+    mishaps: Mapping[str, Mishap] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from streamlanes.backends import BACKENDS
+from streamlanes.backends import BACKENDS, Waits
 from streamlanes.cells import TEXT_AXES, Axes, Cell, check
+from streamlanes.clients import CALL
 from streamlanes.errors import UserError, unknown
 
 MAX_BYTES = 1 << 20
@@ -43,11 +44,13 @@ class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class CellsTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One `[[cells]]`: every backend at every size, under every combination of the swept axes.
 
-    sweep: axis -> values, one cell for each. set: axis -> value for all.
+    backends: client `call` may leave them out: all that fit its function. call: that function,
+    "module:function". sweep: axis -> values, one cell for each. set: axis -> value for all.
     """
 
-    backends: list[str]
+    backends: list[str] = []
     client: str
+    call: str | None = None
     workload: str
     calls: list[int]
     repeats: int | None = None
@@ -76,15 +79,21 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
                 raise UserError(f"python is {each!r}; it must be an interpreter's path or command, as text")
         return _distinct(written)
 
-    def expand(self, python_names: Mapping[str, str] = MappingProxyType({})) -> list[Cell]:
+    def expand(
+        self,
+        python_names: Mapping[str, str] = MappingProxyType({}),
+        waits: Mapping[str, Waits] = MappingProxyType({}),
+    ) -> list[Cell]:
         """Every cell once per repetition, equal ones once. Raises UserError for anything not meant.
 
         python_names: interpreter as written -> its name; one without a name keeps what was written.
+        waits: function -> how it waits, which says what backends fit it; one that is not there fits all.
         """
         found: dict[str, Cell] = {}
         for table in self.cells:
+            backends = table.backends or _fitting(table, waits)
             for repetition in range(1, (table.repeats or self.run.repeats) + 1):
-                for backend, calls in itertools.product(table.backends, table.calls):
+                for backend, calls in itertools.product(backends, table.calls):
                     for combination in _combinations(table.sweep):
                         axes = {**self.workload, **table.set, **combination}
                         if "python" in axes:
@@ -107,6 +116,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             lane=self.run.lane,
             backend=backend,
             client=table.client,
+            call=table.call,
             workload=table.workload,
             calls=calls,
             axes=asked,
@@ -121,13 +131,14 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line asks of a profile.
 
-    Any of backends, clients, calls, workload, lane and settings replaces the profile's matrix, with
-    one repetition. Backends and client that are not named come from the profile; calls are then
-    DEFAULT_CALLS and the workload DEFAULT_WORKLOAD.
+    Any of backends, clients, functions, calls, workload, lane and settings replaces the profile's matrix,
+    with one repetition. Backends and client that are not named come from the profile (for a function: all
+    backends that fit it); calls are then DEFAULT_CALLS and the workload DEFAULT_WORKLOAD.
     """
 
     backends: list[str] = []
     clients: list[str] = []
+    functions: list[str] = []
     calls: list[int] = []
     workload: str | None = None
     lane: str | None = None
@@ -144,7 +155,11 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
             budget_s=self.budget_s if self.budget_s is not None else profile.run.budget_s,
         )
         name, cells = profile.name, profile.cells
-        if self.backends or self.clients or self.calls or self.workload or self.lane or self.settings:
+        asked = (
+            *(self.backends, self.clients, self.functions, self.calls),
+            *(self.workload, self.lane, self.settings),
+        )
+        if any(asked):
             name, cells = CUSTOM, self._matrix(profile)
         elif self.repeats:
             cells = [msgspec.structs.replace(each, repeats=self.repeats) for each in cells]
@@ -153,18 +168,29 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     def _matrix(self, profile: Profile) -> list[CellsTable]:
         if not profile.cells:
             raise UserError(f"profile {profile.name} names no cell to take the rest from")
+        named = _distinct(name for one in profile.cells for name in one.backends)
         return [
             CellsTable(
-                backends=self.backends or _distinct(name for one in profile.cells for name in one.backends),
+                backends=self.backends or ([] if client == CALL else named),
                 client=client,
+                call=function,
                 workload=self.workload or ("trace" if "trace" in self.settings else DEFAULT_WORKLOAD),
                 calls=self.calls or [DEFAULT_CALLS],
                 repeats=self.repeats or 1,
                 set={axis: values[0] for axis, values in self.settings.items() if len(values) == 1},
                 sweep={axis: values for axis, values in self.settings.items() if len(values) > 1},
             )
-            for client in self.clients or [profile.cells[0].client]
+            for client, function in self._ways(profile)
         ]
+
+    def _ways(self, profile: Profile) -> list[tuple[str, str | None]]:
+        """Clients, `call` once for each function: those that were named, else the profile's."""
+        clients = self.clients or ([CALL] if self.functions else [profile.cells[0].client])
+        if self.functions and CALL not in clients:
+            clients = [*clients, CALL]
+        functions = self.functions or _distinct(each.call for each in profile.cells if each.call)
+        own: list[str | None] = [*functions] or [None]
+        return [(client, function) for client in clients for function in (own if client == CALL else [None])]
 
 
 def load(name: str) -> Profile:
@@ -241,6 +267,15 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def _fitting(table: CellsTable, waits: Mapping[str, Waits]) -> list[str]:
+    """The backends of a table that names none."""
+    if table.client != CALL:
+        raise UserError(
+            f"a [[cells]] table of client {table.client!r} names no backend; add backends = [...]"
+        )
+    return [name for name, info in BACKENDS.items() if info.waits is waits.get(table.call or "", info.waits)]
 
 
 def _distinct(names: Iterable[str]) -> list[str]:

@@ -76,7 +76,8 @@ class Flag(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CellInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was measured. `id` is the cell's identity within a run; `axes` holds resolved values, `asked`
+    """What was measured. `id` is the cell's identity within a run; `call` is the function that client `call`
+    calls; `axes` holds resolved values, `asked`
     those that the profile or the command line had set."""
 
     id: str
@@ -88,6 +89,14 @@ class CellInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     repetition: int
     axes: dict[str, Any]
     asked: dict[str, Any] = {}
+    call: str | None = None
+
+
+class Error(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One kind of error within the cell: how often it was met, and the message of the first."""
+
+    count: int
+    message: str
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,7 +104,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     machine: what it ran on (CPU count, memory, kernel, interpreter, library versions; no names).
     interpreter: what the measured process reported of itself (loop class, GIL, stack size, ...).
-    missing: path -> reason, for every null figure. quality: path -> how it was obtained.
+    errors: class -> what jobs raised (and `EventLoopBlocked`, which is seen and not raised); the first few
+    classes, the others counted together. missing: path -> reason, for every null figure. quality: path ->
+    how it was obtained.
     """
 
     schema: str = SCHEMA
@@ -111,6 +122,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     work: Figures = {}
     gc: Figures = {}
     provider: Figures = {}
+    errors: dict[str, Error] = {}
     missing: dict[str, str] = {}
     quality: dict[str, Quality] = {}
 

@@ -9,8 +9,9 @@ import numpy as np
 from streamlanes.cells import Cell
 from streamlanes.facts import Facts, Missing
 from streamlanes.flags import flags
+from streamlanes.interpreters import without_folders
 from streamlanes.lanes.base import Lane
-from streamlanes.record import CellInfo, Quality, Record, Status, StatusName
+from streamlanes.record import CellInfo, Error, Quality, Record, Status, StatusName
 from streamlanes.samples import Outcome
 from streamlanes.workload import build
 
@@ -41,6 +42,7 @@ def record(cell: Cell, lane: Lane, machine: Mapping[str, Any], facts: Facts) -> 
         status=status(facts),
         flags=flags(facts, view),
         interpreter=dict(facts.timed.interpreter),
+        errors=errors(facts),
         missing=missing,
         quality=quality,
         **_grouped(groups),
@@ -99,12 +101,21 @@ def info(cell: Cell, interpreter: Mapping[str, Any]) -> CellInfo:
         lane=cell.lane,
         backend=cell.backend,
         client=cell.client,
+        call=cell.call,
         workload=cell.workload,
         calls=cell.calls,
         repetition=cell.repetition,
         axes=axes,
         asked=msgspec.to_builtins(cell.asked),
     )
+
+
+def errors(facts: Facts) -> dict[str, Error]:
+    """What went wrong in the cell, in words; no folder of this machine is told."""
+    return {
+        kind: Error(mishap.count, without_folders(mishap.message))
+        for kind, mishap in facts.timed.mishaps.items()
+    }
 
 
 def provider(facts: Facts) -> dict[str, Any]:

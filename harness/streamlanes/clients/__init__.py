@@ -25,8 +25,12 @@ def _forms(module: str) -> dict[Waits, str]:
     }
 
 
+CALL = "call"
+"""The client that calls a person's own function."""
+
 CLIENTS: dict[str, ClientInfo] = {
     "timer": ClientInfo(forms=_forms("timer"), network=False, fds_per_call=0),
     "streams": ClientInfo(forms=_forms("streams"), network=True, fds_per_call=1),
     "floor": ClientInfo(forms=_forms("floor"), network=True, fds_per_call=1),
+    CALL: ClientInfo(forms=_forms("call"), network=True, fds_per_call=1),  # people's own: one at the least
 }

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from streamlanes.mishaps import Mishaps
 from streamlanes.samples import Outcome, Table
 
 now_ns: Callable[[], int] = time.perf_counter_ns
@@ -17,12 +18,15 @@ class Into(Protocol):
     """Where a client hands what it receives: one call's receiver."""
 
     call: int
+    prompt: str
 
     @property
     def request(self) -> bytes: ...
     def stamp(self, column: str, now_ns: int) -> None: ...
     def feed(self, body: bytes, now_ns: int) -> bool: ...
-    def tokens(self, count: int, now_ns: int) -> None: ...
+    def event(self, now_ns: int) -> None: ...
+    def tokens(self, count: int, now_ns: int, *, visible: bool = True) -> None: ...
+    def finished(self) -> None: ...
     def closed(self, now_ns: int, *, reset: bool = False) -> None: ...
     def end(self, how: Outcome, now_ns: int) -> None: ...
 
@@ -40,11 +44,16 @@ class Setting:
 
     addresses: where the provider listens (IP literals: no look-up by name inside a cell).
     hold: the memory pass, in which calls wait after their first token until they are released.
+    tls_ca: path of the PEM certificate to trust; None for plain HTTP. call: the function that the client
+    `call` calls, "module:function". mishaps: where a client notes what an outcome does not say.
     """
 
     schedule: Table
     addresses: tuple[Address, ...]
     hold: bool
+    tls_ca: str | None = None
+    call: str | None = None
+    mishaps: Mishaps | None = None
 
     def address(self, call: int) -> Address:
         """The provider's address for this call."""

@@ -1,6 +1,7 @@
 """The job of the I/O lane: one streaming call, every token stamped."""
 
 from streamlanes.clients.base import Client, now_ns
+from streamlanes.mishaps import Mishaps
 from streamlanes.samples import Outcome, Table
 from streamlanes.wire.openai import ChatFold, ProtocolError, request_body
 from streamlanes.wire.sse import EventDecoder, EventTooLong
@@ -13,10 +14,23 @@ class Receiver:
     schedule are counted and not stamped.
     """
 
-    __slots__ = ("_events", "_fold", "_limit", "_received", "_row", "_samples", "call", "count", "ended")
+    __slots__ = (
+        "_events",
+        "_finished",
+        "_fold",
+        "_limit",
+        "_received",
+        "_row",
+        "_samples",
+        "call",
+        "count",
+        "ended",
+        "prompt",
+    )
 
     def __init__(self, call: int, schedule: Table, samples: Table) -> None:
         self.call = call
+        self.prompt = f"[call {call}] Say something."  # it names the call, so every client carries the index
         self.count = 0
         self.ended = False
         self._samples = samples
@@ -26,11 +40,12 @@ class Receiver:
         self._limit = first[call + 1]
         self._events = EventDecoder()
         self._fold = ChatFold()
+        self._finished = False
 
     @property
     def request(self) -> bytes:
-        """The body of the request; the prompt names the call, so that every client carries the index."""
-        return request_body(f"[call {self.call}] Say something.")
+        """The body of the request."""
+        return request_body(self.prompt)
 
     def stamp(self, column: str, now_ns: int) -> None:
         """Note an event of the call itself: "connected" or "sent"."""
@@ -51,7 +66,10 @@ class Receiver:
                     self._row = row + 1
         return fold.done
 
-    def tokens(self, count: int, now_ns: int) -> None:
+    def event(self, now_ns: int) -> None:
+        """Something arrived that brought no token."""
+
+    def tokens(self, count: int, now_ns: int, *, visible: bool = True) -> None:
         """Take `count` tokens received at now_ns."""
         for _ in range(count):
             if self._row < self._limit:
@@ -59,11 +77,15 @@ class Receiver:
                 self._row += 1
         self.count += count
 
+    def finished(self) -> None:
+        """The model's own end was seen, by a library that decodes by itself."""
+        self._finished = True
+
     def closed(self, now_ns: int, *, reset: bool = False) -> None:
         """The stream's bytes are over: ok if it said so before, else how it was cut."""
         if self._fold.error is not None:
             how = Outcome.PROVIDER_ERROR
-        elif self._fold.ended:
+        elif self._fold.ended or self._finished:
             how = Outcome.OK
         else:
             how = Outcome.RESET if reset else Outcome.TRUNCATED
@@ -82,10 +104,11 @@ class Receiver:
 class IoJob:
     """Runs one call; called with its index. Pickled, it opens its tables again in the other process."""
 
-    def __init__(self, schedule: Table, samples: Table, client: Client) -> None:
+    def __init__(self, schedule: Table, samples: Table, client: Client, mishaps: Mishaps) -> None:
         self._schedule = schedule
         self._samples = samples
         self._client = client
+        self._mishaps = mishaps
 
     async def __call__(self, call: int) -> None:
         """Run the call to its end; whatever goes wrong becomes its outcome."""
@@ -95,8 +118,9 @@ class IoJob:
             await self._client.stream(into)
         except (ProtocolError, EventTooLong):
             into.end(Outcome.PROTOCOL_ERROR, now_ns())
-        except Exception:
+        except (Exception, SystemExit) as error:  # people's own code may exit: that is no end of the cell
             into.end(Outcome.JOB_ERROR, now_ns())
+            self._mishaps.error(error)
         except BaseException:  # cancelled or torn down: the call is accounted for all the same
             into.end(Outcome.CANCELLED, now_ns())
             raise

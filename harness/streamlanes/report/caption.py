@@ -30,7 +30,7 @@ def lines(points: Sequence[Point]) -> list[str]:
     loads = [
         f"{workload}: {_loads(points, workload)}" for workload in dict.fromkeys(p.workload for p in points)
     ]
-    clients = ", ".join(dict.fromkeys(point.client for point in points))
+    clients = ", ".join(dict.fromkeys(_client(point) for point in points))
     found.append(f"Client: {clients}. {'. '.join(loads)}. {_repetitions(points)}.")
     return [line for line in found if line]
 
@@ -41,6 +41,12 @@ def load(record: Record) -> str:
     parts = [f"{_amount(tokens)} tokens a call"] if tokens is not None else []
     parts += [f"{_amount(rate)} tokens/s in all"] if rate is not None else []
     return ", ".join(parts + ([f"arrivals {_amount(scale)}x real time"] if scale is not None else []))
+
+
+def _client(point: Point) -> str:
+    """The client, with the function that it calls where it is a person's own."""
+    call = point.records[0].cell.call
+    return point.client if call is None else f"{point.client} {call}"
 
 
 def _under(points: Sequence[Point]) -> str:
