@@ -139,7 +139,7 @@ def _broke(point: Point) -> str:
 
 def _never_meant(record: Record) -> bool:
     """Whether nothing of the machine's kept the cell from running: the backend does not fit, or an import
-    is not there. A limit that was foreseen is named at the head of its reason; one that was met has a count."""
+    is not there. A foreseen limit is named at the head of its reason; one that was met has a count."""
     status = record.status
     limited = status.reached is not None or str(status.reason).partition(":")[0] in set(LimitName)
     return status.name is StatusName.UNSUPPORTED and not limited
