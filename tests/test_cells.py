@@ -73,3 +73,13 @@ def test_a_cell_that_cannot_be_meant_is_refused(axes: dict[str, object], words: 
         check(cell(**axes))
     for word in words:
         assert word in str(error.value)
+
+
+def test_the_dialect_is_openai_unless_another_one_is_named():
+    plain, other = cell("steady"), cell("steady", api="anthropic")
+    assert (plain.api, other.api) == ("openai", "anthropic")
+    assert plain.resolved_axes(plain.load(), build(plain.load(), 60))["api"] == "openai"
+    assert "/api=anthropic/" in other.id
+    check(other)
+    with pytest.raises(UserError, match="did you mean 'anthropic'"):
+        check(cell("steady", api="antropic"))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facts_made import MS, facts, schedule, timed
+from facts_made import MS, ORIGIN_NS, facts, schedule, timed
 from streamlanes.facts import Missing
 from streamlanes.lanes.io import LANE
 from streamlanes.metrics import Calls, Window, distribution, in_flight_target, projected_wall_s, wall_s
@@ -222,3 +222,70 @@ def test_memory_figures():
     assert figure("memory.thread_stack_resident_bytes", calls) == 800
     absent = Calls(facts(memory="read in repetition 1 only"))
     assert figure("memory.per_call_bytes", absent) == Missing("read in repetition 1 only")
+
+
+def test_a_client_that_does_not_say_when_it_is_connected_has_no_connect_part():
+    plan = schedule(4)
+    pass_ = timed(plan)
+    pass_.calls.connected[:2] = 0
+    some = Calls(facts(plan, timed=pass_))
+    assert some.connect_ms == pytest.approx([2.0, 2.0]), "kept connections, for example"
+    assert some.accept_ms == pytest.approx([3.0, 3.0])
+    pass_.calls.connected[:] = 0
+    none = Calls(facts(plan, timed=pass_))
+    assert isinstance(none.connect_ms, Missing)
+    assert isinstance(none.accept_ms, Missing)
+    assert none.start_lag_ms == pytest.approx(6.0)
+
+
+def test_gaps_are_between_chunks_not_between_the_tokens_of_one():
+    plan = schedule(3, tokens=5.0)
+    pass_ = timed(plan)
+    for first in plan.first[:-1]:
+        pass_.calls.received[first : first + 5] = ORIGIN_NS + np.array([10, 10, 30, 30, 60]) * MS
+    assert list(Calls(facts(plan, timed=pass_)).inter_chunk_ms) == [0, 20, 0, 30] * 3
+    assert list(Calls(facts(plan, timed=pass_, tokens_per_chunk=2)).inter_chunk_ms) == [20, 30] * 3
+
+
+def untraced(*, seen: int = 0, early: int = 0, own_code: bool = True) -> Calls:
+    """Ten calls of which the provider never saw the mark of the first `seen`, and sent the last token of the
+    first `early` after it was received."""
+    plan = schedule(10)
+    pass_ = timed(plan)
+    pass_.provider.seen[:seen] = 0
+    pass_.provider.sent[plan.first[1 : early + 1] - 1] += 10**9
+    return Calls(facts(plan, timed=pass_, own_code=own_code))
+
+
+def test_calls_whose_tokens_are_of_another_request_enter_no_figure_that_needs_the_provider():
+    for calls in (untraced(seen=4), untraced(early=4)):
+        assert figure("counts.untraced", calls) == 4
+        assert len(calls.start_lag_ms) == 6
+        assert len(calls.client_ms) == len(calls.provider_ms) == 6 * 81
+        assert calls.client_ms == pytest.approx(0.25)
+        assert calls.stream_ms == pytest.approx(0.75)
+        assert len(calls.lateness_ms) == 10 * 81
+        assert len(calls.e2e_ms) == 10
+
+
+def test_without_a_call_that_can_be_traced_the_reason_is_told():
+    calls = untraced(seen=10)
+    assert figure("counts.untraced", calls) == 10
+    for name in ("stream_ms", "client_ms", "provider_ms", "start_lag_ms"):
+        found = calls.distribution(name)["p99"]
+        assert isinstance(found, Missing)
+        assert "last request with its mark" in found.reason
+    assert not isinstance(calls.distribution("lateness_ms")["p99"], Missing)
+
+
+def test_a_token_that_no_request_was_sent_is_of_another_one():
+    plan = schedule(2)
+    pass_ = timed(plan)
+    pass_.provider.sent[plan.first[1] :] = 0
+    assert figure("counts.untraced", Calls(facts(plan, timed=pass_, own_code=True))) == 1
+
+
+def test_of_the_projects_own_clients_nothing_is_left_out():
+    calls = untraced(early=4, own_code=False)
+    assert figure("counts.untraced", calls) == 0
+    assert calls.client_ms.min() < 0

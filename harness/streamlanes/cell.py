@@ -37,12 +37,16 @@ def compose(spec: dict[str, Any], options: Options) -> Backend:
     schedule = Table.open(spec["schedule"]["path"], spec["schedule"]["columns"])
     samples = Table.open(spec["samples"]["path"], spec["samples"]["columns"])
     addresses = tuple((str(host), int(port)) for host, port in spec["addresses"])
-    mishaps = Mishaps.open(spec["mishaps"])
     setting = Setting(
-        schedule, addresses, spec["hold"], tls_ca=spec.get("tls_ca"), call=spec["call"], mishaps=mishaps
+        schedule,
+        addresses,
+        spec["hold"],
+        api=spec["api"],
+        call=spec["call"],
+        mishaps=Mishaps.open(spec["mishaps"]),
     )
     client = load(spec["client"])(setting)
-    job = load(spec["job"])(schedule, samples, client, mishaps)
+    job = load(spec["job"])(setting, samples, client)
     jobs = Jobs(job, (schedule, samples), range(spec["calls"]))
     backend: Backend = load(spec["backend"])(jobs, options)
     return backend

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from streamlanes import traces, workload
+from streamlanes import traces, wire, workload
 from streamlanes.backends import BACKENDS, BackendInfo, Waits, default_width
 from streamlanes.clients import CALL, CLIENTS
 from streamlanes.errors import UserError, unknown
@@ -41,7 +41,8 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     rate_per_s in all, time_scale (how many times faster than in reality calls arrive), trace (a file's
     path, from where the command runs). Of the backend: width of a pool, workers (processes), their
     start_method. Of the interpreter: stack_kib of a thread, switch_ms, gc (default, freeze), python (its
-    name, see `interpreters`; a profile says path or command).
+    name, see `interpreters`; a profile says path or command). Of a client that hands over bytes: api, the
+    dialect it speaks.
     """
 
     seed: int | None = None
@@ -60,6 +61,7 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     switch_ms: Number | None = None
     gc: Literal["default", "freeze"] | None = None
     python: str | None = None
+    api: str | None = None
 
     def set_values(self) -> dict[str, Any]:
         """Only what was set, by name."""
@@ -128,6 +130,14 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Worker processes of a backend that has them, else 1."""
         return (self.axes.workers or cpu_sets().workers) if BACKENDS[self.backend].processes else 1
 
+    @property
+    def api(self) -> str | None:
+        """The dialect that the call speaks; None for a client without a provider, and for a person's own
+        code, which speaks as it likes."""
+        if self.client == CALL or not CLIENTS[self.client].network:
+            return None
+        return self.axes.api or wire.DEFAULT
+
     def load(self) -> Workload:
         """The workload with what was set. Raises UserError for values out of range, and for a trace
         that cannot be read."""
@@ -174,6 +184,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "workers": self.workers if BACKENDS[self.backend].processes else None,
             "gc": self.axes.gc or "default",
             "python": version(self.axes.python or own_name()),
+            "api": self.api,
             "tls": False,
         }
         return values
@@ -206,6 +217,13 @@ def check(cell: Cell) -> None:
         raise UserError(f"stack_kib is {axes.stack_kib}; it must be a multiple of 4, a page")
     if axes.start_method is not None and axes.start_method not in multiprocessing.get_all_start_methods():
         raise UserError(f"start_method {axes.start_method!r} does not exist on this system")
+    if axes.api is not None:
+        if axes.api not in wire.DIALECTS:
+            raise unknown("api", axes.api, wire.DIALECTS)
+        if not CLIENTS[cell.client].network:
+            raise UserError(f"client {cell.client} speaks to no provider; leave api away")
+        if cell.client == CALL:
+            raise UserError("a function of yours speaks as it likes; leave api away")
     cell.load()
 
 

@@ -84,13 +84,13 @@ QUALITIES = {
 }
 
 OUTCOMES = {
-    Outcome.OK: "the stream said that it was over (a finish reason or `[DONE]`); the only outcome that "
-    "enters latency figures",
-    Outcome.TRUNCATED: "the stream ended without saying so",
+    Outcome.OK: "the stream said that it was over (a finish reason, `[DONE]`, `message_stop`); the only "
+    "outcome that enters latency figures",
+    Outcome.TRUNCATED: "the stream ended without saying so; an event that was cut off is no token",
     Outcome.RESET: "the connection was reset before the stream said that it was over",
     Outcome.CONNECT_ERROR: "no connection",
     Outcome.PROVIDER_ERROR: "the stream brought an error object and ended",
-    Outcome.PROTOCOL_ERROR: "bytes that are no HTTP/1.1, no event stream or no chat chunk",
+    Outcome.PROTOCOL_ERROR: "bytes that are no HTTP/1.1, or no event of the dialect; an event above 1 MiB",
     Outcome.JOB_ERROR: "the job raised, or its client returned without an end",
     Outcome.STATUS_4XX: "the answer had a status from 400 to 499",
     Outcome.STATUS_5XX: "the answer had a status of 500 or more",
@@ -128,6 +128,11 @@ AXES = {
     "stack_kib": ("KiB", "stack of a thread"),
     "switch_ms": ("ms", "the interpreter's switch interval"),
     "gc": ("", "`default`, or `freeze`: collect and freeze before the first call"),
+    "api": (
+        "",
+        "the dialect that a call speaks: `openai` (chat completions), `anthropic` (messages); null without a "
+        "provider",
+    ),
     "python": (
         "",
         "the interpreter the cell ran under, by its version; of another implementation than CPython by its "

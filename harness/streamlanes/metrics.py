@@ -11,8 +11,12 @@ from streamlanes.samples import Outcome
 from streamlanes.workload import Ns, peak_in_flight, predicted_wall_s
 
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 MIN_PLATEAU_S = 1.0
+UNTRACED = Missing(
+    "no call's tokens are those of the last request with its mark, which has the provider's times"
+)
 NO_PLATEAU = Missing("no plateau: fewer than 1 s from the last first token to the first end")
 
 
@@ -59,14 +63,29 @@ class Calls:
     def distribution(self, name: str) -> dict[str, float | Missing]:
         """The members of one of the series below, sorted once."""
         if name not in self._distributions:
-            self._distributions[name] = distribution(getattr(self, name))
+            none = "no call that ended ok came to it" if self.ok.any() else "no call that ended ok"
+            self._distributions[name] = distribution(getattr(self, name), none)
         return self._distributions[name]
 
     @cached_property
-    def ok(self) -> npt.NDArray[np.bool_]:
+    def ok(self) -> Bools:
         """Which calls ended ok."""
-        ok: npt.NDArray[np.bool_] = self.stamps.outcome == Outcome.OK
+        ok: Bools = self.stamps.outcome == Outcome.OK
         return ok
+
+    @cached_property
+    def traced(self) -> Bools | Missing:
+        """Which ok calls can be held against the provider's times, which are those of the last request with
+        a call's mark: it saw one, and sent each token before it was received. Only people's own code asks
+        otherwise: without the mark, or once more after the request whose tokens it gave. Of other clients
+        none is left out: there it would be a fault to be seen."""
+        if self.timed.provider is None or not self.facts.own_code or not self.ok.any():
+            return self.ok
+        received, sent = self.stamps.received, self.timed.provider.sent
+        strange = (received > 0) & ((sent == 0) | (received < sent))
+        of_call = np.logical_or.reduceat(strange, self.schedule.first[:-1])
+        traced: Bools = self.ok & (self.timed.provider.seen > 0) & ~of_call
+        return traced if traced.any() else UNTRACED
 
     @cached_property
     def counts(self) -> Ns:
@@ -91,49 +110,66 @@ class Calls:
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     @cached_property
-    def counted(self) -> npt.NDArray[np.bool_]:
+    def counted(self) -> Bools:
         """Token rows that enter latency figures: received, of a call that ended ok."""
         return self.ok[self.token_call] & (self.stamps.received > 0)
 
-    def per_token(self, row_base_ns: Ns) -> Floats:
-        """Received minus (a base per call + the token's offset), ms, over the counted tokens."""
-        due = row_base_ns[self.token_call] + self.schedule.offset_ns
-        return (self.stamps.received - due)[self.counted] / 1e6
+    @cached_property
+    def _traced_tokens(self) -> Bools | Missing:
+        """The counted token rows of traced calls."""
+        traced = self.traced
+        return traced if isinstance(traced, Missing) else self.counted & traced[self.token_call]
+
+    def due_ns(self, base_ns: Ns) -> Ns:
+        """When each token is due: a base per call + the token's offset."""
+        due: Ns = base_ns[self.token_call] + self.schedule.offset_ns
+        return due
 
     @cached_property
     def lateness_ms(self) -> Floats:
         """Received minus due on the absolute schedule."""
-        return self.per_token(self.start_ns)
+        return (self.stamps.received - self.due_ns(self.start_ns))[self.counted] / 1e6
 
     @cached_property
-    def stream_ms(self) -> Floats:
+    def stream_ms(self) -> Floats | Missing:
         """Lateness without the call's start lag, over the plateau's tokens; over all without one."""
-        late = self.per_token(self.model_start_ns)
+        rows = self._traced_tokens
+        if isinstance(rows, Missing):
+            return rows
+        due = self.due_ns(self.model_start_ns)[rows]
+        late: Floats = (self.stamps.received[rows] - due) / 1e6
         window = self.plateau
         if isinstance(window, Missing):
             return late
-        due = (self.model_start_ns[self.token_call] + self.schedule.offset_ns)[self.counted]
         return late[(due >= window.first.at_ns) & (due <= window.last.at_ns)]
 
     @cached_property
-    def client_ms(self) -> Floats:
+    def client_ms(self) -> Floats | Missing:
         """The client's part of lateness: received minus sent; for `timer` received minus due."""
-        if self.timed.provider is None:
-            return self.per_token(self.model_start_ns)
-        return (self.stamps.received - self.timed.provider.sent)[self.counted] / 1e6
+        rows = self._traced_tokens
+        if isinstance(rows, Missing):
+            return rows
+        provider = self.timed.provider
+        sent = self.due_ns(self.model_start_ns) if provider is None else provider.sent
+        return (self.stamps.received - sent)[rows] / 1e6
 
     @cached_property
     def provider_ms(self) -> Floats | Missing:
         """The provider's part of lateness: sent minus (when it saw the request + offset)."""
+        rows = self._traced_tokens
         if self.timed.provider is None:
             return Missing("this client has no provider")
-        due = self.timed.provider.seen[self.token_call] + self.schedule.offset_ns
-        return (self.timed.provider.sent - due)[self.counted] / 1e6
+        if isinstance(rows, Missing):
+            return rows
+        return (self.timed.provider.sent - self.due_ns(self.timed.provider.seen))[rows] / 1e6
 
     @cached_property
-    def start_lag_ms(self) -> Floats:
+    def start_lag_ms(self) -> Floats | Missing:
         """When the model saw the call minus its intended start: what rides on every token."""
-        return (self.model_start_ns - self.start_ns)[self.ok] / 1e6
+        traced = self.traced
+        if isinstance(traced, Missing):
+            return traced
+        return (self.model_start_ns - self.start_ns)[traced] / 1e6
 
     @cached_property
     def queue_ms(self) -> Floats:
@@ -143,26 +179,52 @@ class Calls:
     @cached_property
     def connect_ms(self) -> Floats | Missing:
         """From the call's first line to its connection."""
-        if self.timed.provider is None:
-            return Missing("this client has no connection")
-        return (self.stamps.connected - self.stamps.begin)[self.ok] / 1e6
+        told = self._connected
+        if isinstance(told, Missing):
+            return told
+        return (self.stamps.connected - self.stamps.begin)[told] / 1e6
 
     @cached_property
     def accept_ms(self) -> Floats | Missing:
         """From the connection to the request seen by the provider: its accept queue and reading."""
+        told = self._connected
+        if isinstance(told, Missing):
+            return told
+        return (self.model_start_ns - self.stamps.connected)[told] / 1e6
+
+    @cached_property
+    def _connected(self) -> Bools | Missing:
+        """Which ok calls have a client that said when it was connected; a library may not tell, nor a
+        connection that was there already."""
         if self.timed.provider is None:
             return Missing("this client has no connection")
-        return (self.timed.provider.seen - self.stamps.connected)[self.ok] / 1e6
+        if not self.stamps.connected.any():
+            return Missing("this client does not say when it is connected")
+        return self.ok & (self.stamps.connected > 0)
 
     @cached_property
     def first_token_ns(self) -> Ns:
         """When each call's first token was received, 0 where it was not."""
         return self.stamps.received[self.schedule.first[:-1]]
 
+    def since_start_ms(self, at_ns: Ns) -> Floats:
+        """A stamp of each ok call that came to it, minus the call's intended start."""
+        return (at_ns - self.start_ns)[self.ok & (at_ns > 0)] / 1e6
+
+    @cached_property
+    def first_event_ms(self) -> Floats:
+        """First event of any kind, one without a token too, minus intended start."""
+        return self.since_start_ms(self.stamps.first_event)
+
     @cached_property
     def ttft_ms(self) -> Floats:
-        """First token received minus intended start."""
-        return (self.first_token_ns - self.start_ns)[self.ok & (self.first_token_ns > 0)] / 1e6
+        """First token received, text or reasoning, minus intended start."""
+        return self.since_start_ms(self.first_token_ns)
+
+    @cached_property
+    def first_visible_ms(self) -> Floats:
+        """First token of text received minus intended start."""
+        return self.since_start_ms(self.stamps.first_visible)
 
     @cached_property
     def e2e_ms(self) -> Floats:
@@ -171,9 +233,12 @@ class Calls:
 
     @cached_property
     def inter_chunk_ms(self) -> Floats:
-        """Between a call's consecutive tokens, as received."""
-        both = self.counted[1:] & self.counted[:-1] & (self.token_call[1:] == self.token_call[:-1])
-        gaps: Floats = np.diff(self.stamps.received)[both] / 1e6
+        """Between a call's consecutive chunks, as received: their first tokens, where they bring several."""
+        within = np.arange(self.schedule.tokens) - self.schedule.first[self.token_call]
+        head = np.flatnonzero(within % self.facts.tokens_per_chunk == 0)
+        counted, call = self.counted[head], self.token_call[head]
+        both = counted[1:] & counted[:-1] & (call[1:] == call[:-1])
+        gaps: Floats = np.diff(self.stamps.received[head])[both] / 1e6
         return gaps
 
     @cached_property
@@ -249,16 +314,16 @@ MEMBERS = ("min", "p50", "p90", "p99", "p999", "max", "early_share", "count")
 _RANKS = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
 
-def distribution(values: Floats | Missing) -> dict[str, float | Missing]:
+def distribution(values: Floats | Missing, none: str = "no call that ended ok") -> dict[str, float | Missing]:
     """The members of a distribution of signed milliseconds.
 
     Percentiles are nearest rank: each is a value that occurred. early_share: the share below 0.
-    Without a value every member but the count is missing.
+    Without a value every member but the count is missing; `none` is why.
     """
     if isinstance(values, Missing):
         return dict.fromkeys(MEMBERS, values)
     if not len(values):
-        nothing: dict[str, float | Missing] = dict.fromkeys(MEMBERS, Missing("no call that ended ok"))
+        nothing: dict[str, float | Missing] = dict.fromkeys(MEMBERS, Missing(none))
         return {**nothing, "count": 0}
     ordered = np.sort(values)
     last = len(ordered) - 1

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from streamlanes import wire
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.children import Child, Gone, Launcher
@@ -143,6 +144,7 @@ class Bench:
             timed=timed,
             memory=memory,
             provider_cpus=float(self.sets.provider_processes),
+            own_code=cell.call is not None,
         )
 
     def _timed(self, cell: Cell, schedule: Schedule, budget_s: float) -> tuple[TimedPass, bool]:
@@ -287,6 +289,7 @@ class Bench:
             },
             "hold": hold,
             "addresses": serving.addresses if serving else [],
+            "api": cell.api or wire.DEFAULT,
             "schedule": {"path": tables.schedule.path, "columns": tables.schedule.columns},
             "samples": {"path": tables.calls.path, "columns": tables.calls.columns},
             "call": cell.call,

@@ -125,7 +125,9 @@ def provider(facts: Facts) -> dict[str, Any]:
         return {}
     late = [each["lateness_ms"] for each in said]
     stamps = facts.timed.provider
-    waited_ns = stamps.accepted - facts.timed.calls.connected if stamps else None
+    connected = facts.timed.calls.connected
+    told = connected > 0  # a library may not say when it was connected
+    waited_ns = (stamps.accepted - connected)[told] if stamps else None
     return {
         "processes": len(said),
         "cpus": facts.provider_cpus,

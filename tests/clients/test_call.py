@@ -93,9 +93,9 @@ def setting(parts: tuple[Table, Table, Mishaps], function: str, **more: object) 
 
 def run(parts: tuple[Table, Table, Mishaps], function: str, *, blocking: bool) -> Outcome:
     """Call 1 with this function; its outcome."""
-    schedule, samples, mishaps = parts
+    samples = parts[1]
     client = (call_blocking if blocking else call).open_client(setting(parts, function))
-    job = IoJob(schedule, samples, client, mishaps)
+    job = IoJob(setting(parts, function), samples, client)
     if blocking:
         drive(job(1))
     else:
@@ -199,10 +199,10 @@ def test_over_tls_the_scheme_and_what_is_trusted_change(
 
 
 def test_a_call_that_is_cancelled_leaves_its_function(parts: tuple[Table, Table, Mishaps]):
-    schedule, samples, mishaps = parts
+    samples = parts[1]
     client = call.open_client(setting(parts, "a_bytes"))
     client._function = _waits
-    job = IoJob(schedule, samples, client, mishaps)
+    job = IoJob(setting(parts, "a_bytes"), samples, client)
 
     async def cancelled() -> None:
         task = asyncio.ensure_future(job(1))

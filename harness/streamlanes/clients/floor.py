@@ -7,10 +7,10 @@ reads into one buffer that all calls of the loop share, since it is emptied befo
 import asyncio
 from typing import cast
 
-from streamlanes.clients.base import CHAT_PATH, READ_BYTES, Into, Setting, now_ns, refused
+from streamlanes.clients.base import READ_BYTES, Into, Setting, now_ns, refused
 from streamlanes.samples import Outcome
+from streamlanes.wire.base import ProtocolError
 from streamlanes.wire.http1 import HttpError, ResponseDecoder, post
-from streamlanes.wire.openai import ProtocolError
 from streamlanes.wire.sse import EventTooLong
 
 _BUFFER = memoryview(bytearray(READ_BYTES))
@@ -35,7 +35,7 @@ class _Call(asyncio.BufferedProtocol):
         now = now_ns()
         into.stamp("connected", now)
         into.stamp("sent", now)
-        transport.write(post(self._host, CHAT_PATH, into.request))
+        transport.write(post(self._host, into.path, into.request))
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return _BUFFER

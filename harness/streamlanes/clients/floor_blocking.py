@@ -2,7 +2,7 @@
 
 import socket
 
-from streamlanes.clients.base import CHAT_PATH, Into, Setting, now_ns, refused
+from streamlanes.clients.base import Into, Setting, now_ns, refused
 from streamlanes.samples import Outcome
 from streamlanes.wire.http1 import HttpError, ResponseDecoder, post
 
@@ -29,7 +29,7 @@ class Floor:
             into.stamp("connected", now)
             into.stamp("sent", now)
             try:
-                connection.sendall(post(f"{host}:{port}", CHAT_PATH, into.request))
+                connection.sendall(post(f"{host}:{port}", into.path, into.request))
                 answer = ResponseDecoder()
                 buffer = bytearray(BUFFER_BYTES)
                 view = memoryview(buffer)

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from streamlanes.clients.base import CHAT_PATH, READ_BYTES, Into, Setting, now_ns, refused
+from streamlanes.clients.base import READ_BYTES, Into, Setting, now_ns, refused
 from streamlanes.samples import Outcome
 from streamlanes.wire.http1 import HttpError, ResponseDecoder, post
 
@@ -24,7 +24,7 @@ class Streams:
         into.stamp("connected", now_ns())
         try:
             into.stamp("sent", now_ns())
-            writer.write(post(f"{host}:{port}", CHAT_PATH, into.request))
+            writer.write(post(f"{host}:{port}", into.path, into.request))
             answer = ResponseDecoder()
             while data := await reader.read(READ_BYTES):
                 now = now_ns()

@@ -2,7 +2,7 @@
 
 import socket
 
-from streamlanes.clients.base import CHAT_PATH, READ_BYTES, Into, Setting, now_ns, refused
+from streamlanes.clients.base import READ_BYTES, Into, Setting, now_ns, refused
 from streamlanes.samples import Outcome
 from streamlanes.wire.http1 import HttpError, ResponseDecoder, post
 
@@ -25,7 +25,7 @@ class Streams:
         with connection:
             try:
                 into.stamp("sent", now_ns())
-                connection.sendall(post(f"{host}:{port}", CHAT_PATH, into.request))
+                connection.sendall(post(f"{host}:{port}", into.path, into.request))
                 answer = ResponseDecoder()
                 while data := connection.recv(READ_BYTES):
                     now = now_ns()
