@@ -9,7 +9,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamlanes.mishaps import MAX_KINDS, MAX_TEXT, OTHERS, Mishap, Mishaps, counted
+from streamlanes.mishaps import MAX_KINDS, MAX_TEXT, OTHERS, Mishap, Mishaps, counted, one_line
 
 
 def test_errors_are_counted_by_class_with_the_first_message():
@@ -36,6 +36,22 @@ def test_a_line_stays_a_line_whatever_the_message():
     assert found.message.startswith("two lines x")
     assert len(found.message) == MAX_TEXT
     again.close()
+    made.close()
+
+
+@given(st.text())
+def test_any_text_is_one_line_that_can_be_written(text: str):
+    line = one_line(text)
+    assert len(line.splitlines()) <= 1
+    assert len(line) <= MAX_TEXT
+    line.encode()
+    assert one_line(line) == line
+
+
+def test_a_name_that_is_no_unicode_does_no_harm():
+    made = Mishaps.create()
+    made.error(FileNotFoundError("no \udcff file\x1b[31m"))
+    assert made.read() == {"FileNotFoundError": Mishap(1, "no ? file?[31m")}
     made.close()
 
 

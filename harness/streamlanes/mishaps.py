@@ -52,9 +52,8 @@ class Mishaps:
 
     def note(self, kind: str, message: str) -> None:
         """Add a line. A file that takes no more costs the line and nothing else."""
-        text = " ".join(message.split())[:MAX_TEXT]
         try:
-            os.write(self._fd, json.dumps([kind[:MAX_TEXT], text]).encode() + b"\n")
+            os.write(self._fd, json.dumps([one_line(kind), one_line(message)]).encode() + b"\n")
         except OSError:
             return
 
@@ -78,6 +77,12 @@ class Mishaps:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickled as its path: a pool worker of another start method opens it again."""
         return (Mishaps.open, (self.path,))
+
+
+def one_line(text: str) -> str:
+    """Somebody's text as one short line that every terminal, table and JSON reader takes."""
+    line = " ".join(text.split())[:MAX_TEXT]
+    return "".join(each if each.isprintable() else "?" for each in line)
 
 
 def counted(lines: Iterable[bytes]) -> dict[str, Mishap]:

@@ -15,6 +15,7 @@ from streamlanes.backends import BACKENDS, Waits
 from streamlanes.children import Child, Gone, Launcher
 from streamlanes.errors import UserError
 from streamlanes.interpreters import Interpreter, without_folders
+from streamlanes.mishaps import one_line
 
 ANSWER_S = 60.0
 WHERE = "its module is looked for in the current directory and on PYTHONPATH"
@@ -85,7 +86,7 @@ def understood(name: str, answer: Mapping[str, Any]) -> Target:
     form = answer.get("form")
     if form in _WAITS:
         return Target(name=name, form=form, source=str(answer.get("source", "")))
-    problem = without_folders(" ".join(str(answer.get("problem", "it gave no answer")).split()))
+    problem = without_folders(one_line(str(answer.get("problem", "it gave no answer"))))
     return Target(name=name, problem=f"{problem}; {WHERE}")
 
 

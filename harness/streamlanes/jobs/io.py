@@ -88,6 +88,13 @@ class Receiver:
 
     def tokens(self, count: int, now_ns: int, *, visible: bool = True) -> None:
         """Take `count` chunks received at now_ns that brought text, or (not visible) reasoning."""
+        if self._quick and count == 1:
+            self.count += 1
+            row = self._row
+            if row < self._limit:
+                self._received[row] = now_ns
+                self._row = row + 1
+            return
         self.event(now_ns)
         if visible and not self._seen:
             self._seen = True
