@@ -1,6 +1,7 @@
 """The bytes that the decoders are timed on."""
 
 from streamlanes.provider import frames
+from streamlanes.provider.chat import chat
 
 EVENT_BYTES = 200
 
@@ -8,7 +9,8 @@ EVENT_BYTES = 200
 def chunks(tokens: int) -> list[bytes]:
     """The provider's frames of one call's tokens as they are sent: an event in an HTTP chunk each."""
     name = frames.call_id(0)
-    return [frames.token(0, name, k) for k in range(tokens)]
+    way = chat(usage=False, padding=False)
+    return [way.token(0, name, k) for k in range(tokens)]
 
 
 def bodies(tokens: int) -> list[bytes]:

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from streamlanes.backends import BACKENDS, Waits
+from streamlanes.backends import BACKENDS
 from streamlanes.errors import UserError
 from streamlanes.profile import Profile, Wishes, load, parse, parse_axes, parse_setting
+from streamlanes.provider.behaviour import Behaviour
+from streamlanes.provider.faults import Fault
 
 SMALL = b"""
 [run]
@@ -165,81 +167,69 @@ def test_an_axis_that_means_nothing_to_a_backend_is_dropped_not_refused():
     assert cells["thread-pool"].axes.stack_kib == 256
 
 
-# People's own functions
-
-
-OWN = b"""
+PROVIDER = b"""
 [[cells]]
-client = "call"
-call = "agent:answer"
+backends = ["asyncio"]
+client = "streams"
 workload = "lesson"
 calls = [10]
+[provider]
+tokens_per_chunk = 4
+[provider.faults]
+reset = 0.1
+crlf = 0.2
 """
 
 
-def test_a_function_without_backends_runs_under_all_that_fit():
-    profile = parse(OWN, "own.toml", "own")
-    assert {cell.backend for cell in profile.expand()} == set(BACKENDS), "as long as its form is not known"
-    for waits in Waits:
-        cells = profile.expand(waits={"agent:answer": waits})
-        assert {cell.backend for cell in cells} == {n for n, info in BACKENDS.items() if info.waits is waits}
-        assert {(cell.client, cell.call) for cell in cells} == {("call", "agent:answer")}
-    assert "io/asyncio/call/lesson/10/call=agent:answer/r1" in {cell.id for cell in profile.expand()}
+def test_the_provider_is_part_of_a_cell_and_of_its_name():
+    (cell,) = parse(PROVIDER, "p.toml", "p").expand()
+    assert cell.provider == Behaviour(tokens_per_chunk=4, faults={Fault.RESET: 0.1, Fault.CRLF: 0.2})
+    assert cell.tokens_per_chunk == 4
+    assert cell.id == (
+        "io/asyncio/streams/lesson/10/provider=faults:crlf:0.2,reset:0.1,tokens_per_chunk:4/r1"
+    )
 
 
-def test_backends_that_are_named_stay_and_may_not_fit():
-    text = OWN.replace(b"[[cells]]", b'[[cells]]\nbackends = ["threads"]')
-    cells = parse(text, "own.toml", "own").expand(waits={"agent:answer": Waits.ASYNC})
-    assert [cell.backend for cell in cells] == ["threads"]
-
-
-def own(**wishes: object) -> set[tuple[str, str | None]]:
-    cells = Wishes(calls=[5], backends=["asyncio"], **wishes).applied(small()).expand()
-    return {(cell.client, cell.call) for cell in cells}
-
-
-def test_functions_are_a_client_beside_those_that_are_named():
-    assert own(functions=["a:b", "c:d"]) == {("call", "a:b"), ("call", "c:d")}
-    assert own(functions=["a:b"], clients=["streams"]) == {("call", "a:b"), ("streams", None)}
-    assert own(functions=["a:b"], clients=["call"]) == {("call", "a:b")}
-    assert Wishes(functions=["a:b"]).applied(small()).name == "custom"
-
-
-def test_client_call_stands_for_the_functions_of_the_profile():
-    profile = parse(OWN + OWN.replace(b"answer", b"step"), "own.toml", "own")
-    cells = Wishes(clients=["call"], backends=["uvloop"]).applied(profile).expand()
-    assert [cell.call for cell in cells] == ["agent:answer", "agent:step"]
-    assert [cell.call for cell in Wishes(backends=["uvloop"]).applied(profile).expand()] == [
-        "agent:answer",
-        "agent:step",
-    ]
+def test_a_client_without_a_provider_and_a_table_of_defaults_change_nothing():
+    for old, new in (
+        (b'"streams"', b'"timer"'),
+        (PROVIDER[PROVIDER.index(b"tokens_per") :], b"seed = 1"),
+    ):
+        (cell,) = parse(PROVIDER.replace(old, new), "p.toml", "p").expand()
+        assert cell.provider is None
+        assert "provider" not in cell.id
 
 
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        (b'call = "agent:answer"\n', b"", ["client call needs a function", "--call module:function"]),
-        (b'client = "call"', b'client = "streams"\nbackends = ["asyncio"]', ["needs client call"]),
-        (b'client = "call"\ncall = "agent:answer"', b'client = "streams"', ["names no backend"]),
-        (b"agent:answer", b"agent", ["'agent'", "module:function"]),
-        (b"agent:answer", b"agent.py:answer", ["agent.py", "such as agent:answer"]),
-        (b"agent:answer", b"./agent:answer", ["module:function"]),
-        (b"agent:answer", b"agent:answer()", ["module:function"]),
-        (b"agent:answer", b"agent:a.b", ["module:function"]),
-        (b"agent:answer", b":answer", ["module:function"]),
-        (b"agent:answer", b"", ["module:function"]),
+        (b"reset", b"rset", ["unknown fault 'rset'", "reset"]),
+        (b"tokens_per_chunk", b"tokens_pr_chunk", ["tokens_pr_chunk", "did you mean 'tokens_per_chunk'"]),
+        (b"tokens_per_chunk = 4", b"tokens_per_chunk = 0", ["tokens_per_chunk is 0"]),
+        (b"tokens_per_chunk = 4", b"tokens_per_chunk = 'x'", ["int", "provider.tokens_per_chunk"]),
+        (b"crlf = 0.2", b"crlf = 0.95", ["1.05 together"]),
+        (b"crlf = 0.2", b"crlf = nan", ["share of crlf"]),
+        (b"crlf = 0.2", b"crlf = 'often'", ["float", "faults"]),
     ],
 )
-def test_a_function_that_cannot_be_meant_is_refused(old: bytes, new: bytes, words: list[str]):
-    assert old in OWN
+def test_a_provider_that_cannot_be_meant_is_refused(old: bytes, new: bytes, words: list[str]):
+    assert old in PROVIDER
     with pytest.raises(UserError) as error:
-        parse(OWN.replace(old, new), "own.toml", "own").expand()
+        parse(PROVIDER.replace(old, new), "p.toml", "p").expand()
     assert "\n" not in str(error.value)
     for word in words:
         assert word in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["agent:answer", "pkg.sub.mod:f", "a1_:_b2", "pkg.pyx:f", "päckchen:öffne"])
-def test_dotted_modules_are_functions_names(name: str):
-    cells = parse(OWN.replace(b"agent:answer", name.encode()), "own.toml", "own").expand()
-    assert {cell.call for cell in cells} == {name}
+def test_heavy_tails_and_yes_or_no_are_settings_too():
+    assert parse_setting("gap_ms=20^1.5") == ("gap_ms", [{"median": 20, "tail": 1.5}])
+    assert parse_setting("tls=true,false") == ("tls", [True, False])
+    assert parse_axes({"tls": True}).tls is True
+    with pytest.raises(UserError, match="tls"):
+        parse_axes({"tls": "yes"})
+
+
+def test_tls_is_an_axis_of_clients_with_a_network():
+    wishes = Wishes(backends=["asyncio"], clients=["timer", "streams"], settings={"tls": [True]})
+    ids = [cell.id for cell in wishes.applied(small()).expand()]
+    assert ids == ["io/asyncio/timer/steady/500/r1", "io/asyncio/streams/steady/500/tls=true/r1"]

@@ -42,6 +42,8 @@ def compose(spec: dict[str, Any], options: Options) -> Backend:
         addresses,
         spec["hold"],
         api=spec["api"],
+        tls_ca=spec["tls_ca"],
+        tokens_per_chunk=spec["tokens_per_chunk"],
         call=spec["call"],
         mishaps=Mishaps.open(spec["mishaps"]),
     )

@@ -41,6 +41,8 @@ CELL = {
     "repetition": "from 1; repetition r of all cells is a block",
     "axes": "what can be set of a cell, with the values that ran",
     "asked": "those axes that the profile or the command line had set, as they were set",
+    "provider": "what the profile's `[provider]` table set: faults by their shares, tokens in a chunk; empty "
+    "for a provider that does as it should",
 }
 
 STATUSES = {
@@ -110,6 +112,11 @@ AXES = {
     "ramp_s": ("s", "from the first to the last arrival; 0 for a burst"),
     "ttft_ms": ("ms", "from a call's start to its first token, before its phase is added"),
     "gap_ms": ("ms", "between a call's tokens; also the span of the phase"),
+    "gaps": (
+        "",
+        "the recording that the gaps between tokens were taken from: its file's name and a digest of its "
+        "content; null for gaps of a distribution",
+    ),
     "tokens": ("", "tokens per call"),
     "rate_per_s": (
         "tokens/s",
@@ -138,14 +145,17 @@ AXES = {
         "the interpreter the cell ran under, by its version; of another implementation than CPython by its "
         "name. It is set by path or command, and `cell.asked` holds its name, never its path",
     ),
+    "tls": ("", "whether calls go over TLS; the client verifies a certificate that was made for this run"),
 }
 
 PROVIDER = {
     "processes": ("", "provider processes"),
     "cpus": ("", "CPUs they had; 1 where they share the cell's"),
-    "requests": ("", "chat requests seen"),
+    "requests": ("", "requests for an answer of the model seen"),
     "peak_in_flight": ("", "most streams at once, the processes' peaks added up"),
     "abandoned": ("", "streams whose caller left before their end"),
+    "unmarked": ("", "requests whose prompt named no call; they leave no times"),
+    "faults": ("", "answers with each fault of the `[provider]` table; empty without"),
     "lateness_ms": ("ms", "sent minus due of every token: `p50`, `p99`, `max`, `count`"),
     "late_accepts": ("", "connections that waited more than 50 ms to be accepted"),
 }

@@ -6,12 +6,12 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
-from streamlanes import wire
+from streamlanes import certificate, wire
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.children import Child, Gone, Launcher
@@ -26,7 +26,7 @@ from streamlanes.probe.memory import read_memory
 from streamlanes.probe.smaps import read_mappings
 from streamlanes.probe.stacks import tree_stacks
 from streamlanes.probe.tree import members
-from streamlanes.providers import Providers, providers
+from streamlanes.providers import Providers, Wanted, providers
 from streamlanes.record import Status, StatusName
 from streamlanes.samples import (
     ORIGIN,
@@ -124,9 +124,14 @@ class Bench:
         self._softirq_apart = softirq_apart
         self._bare_bytes: dict[str, int | None] = {}
 
+    @cached_property
+    def certificate(self) -> certificate.Certificate:
+        """The one that providers of this run show and its cells trust; made when a cell first needs it."""
+        return certificate.make(self.launcher.folder)
+
     def measure(self, cell: Cell) -> Facts:
         """Both passes of a cell. Raises CellEnded when it comes to no figures."""
-        full = build(cell.load(), cell.calls)
+        full = build(cell.load(), cell.calls).in_chunks(cell.tokens_per_chunk)
         schedule = full.head(cell.admitted(full))
         budget_s = cell.budget(full)
         timed, drained = self._timed(cell, schedule, budget_s)
@@ -145,6 +150,7 @@ class Bench:
             memory=memory,
             provider_cpus=float(self.sets.provider_processes),
             own_code=cell.call is not None,
+            tokens_per_chunk=cell.tokens_per_chunk,
         )
 
     def _timed(self, cell: Cell, schedule: Schedule, budget_s: float) -> tuple[TimedPass, bool]:
@@ -207,6 +213,8 @@ class Bench:
                         if now_ns() > until_ns:
                             return f"only {held:,} of {schedule.calls:,} calls in flight after {wait_s:.0f} s"
                         if word := _hear(up.child, READING_S):
+                            if word["word"] == "drained":
+                                return "all calls had ended before memory was read"
                             _expect(word, "")
                 finally:
                     del got, end
@@ -245,15 +253,15 @@ class Bench:
             serving = None
             if CLIENTS[cell.client].network:
                 processes = self.sets.provider_processes
-                fresh = providers(
-                    self.launcher,
-                    tables.schedule,
-                    tables.provider,
+                wanted = Wanted(
                     processes=processes,
                     ports=provider_ports(schedule.calls, self._somaxconn, processes),
                     hold=hold,
                     cpus=self.sets.provider,
+                    certificate=self.certificate if cell.axes.tls else None,
+                    behaviour=cell.provider,
                 )
+                fresh = providers(self.launcher, tables.schedule, tables.provider, wanted)
                 try:
                     serving = stack.enter_context(fresh)
                 except Gone as gone:
@@ -290,6 +298,9 @@ class Bench:
             "hold": hold,
             "addresses": serving.addresses if serving else [],
             "api": cell.api or wire.DEFAULT,
+            "tls_ca": self.certificate.trusted if cell.axes.tls else None,
+            # Of a person's own function words are counted, and each is a token.
+            "tokens_per_chunk": 1 if cell.call else cell.tokens_per_chunk,
             "schedule": {"path": tables.schedule.path, "columns": tables.schedule.columns},
             "samples": {"path": tables.calls.path, "columns": tables.calls.columns},
             "call": cell.call,

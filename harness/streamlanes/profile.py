@@ -12,8 +12,10 @@ import msgspec
 
 from streamlanes.backends import BACKENDS, Waits
 from streamlanes.cells import TEXT_AXES, Axes, Cell, check
-from streamlanes.clients import CALL
+from streamlanes.clients import CALL, CLIENTS
 from streamlanes.errors import UserError, unknown
+from streamlanes.provider.behaviour import Behaviour
+from streamlanes.provider.faults import Fault
 
 MAX_BYTES = 1 << 20
 MAX_CELLS = 10_000
@@ -24,6 +26,7 @@ DEFAULT_WORKLOAD = "steady"
 """What a matrix from the command line has where it names none."""
 
 OneOrMore = int | list[int]
+_YES_OR_NO = {"true": True, "false": False}
 
 
 class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,12 +62,13 @@ class CellsTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A whole profile. workload: axis -> value for every cell."""
+    """A whole profile. workload: axis -> value for every cell. provider: of every cell that has one."""
 
     name: str = ""
     run: RunTable = RunTable()
     cells: list[CellsTable] = []
     workload: dict[str, Any] = {}
+    provider: Behaviour | None = None
 
     def pythons(self) -> list[str]:
         """The interpreters that cells are to run under, as they were written, each once.
@@ -110,8 +114,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         self, table: CellsTable, backend: str, calls: int, axes: dict[str, Any], repetition: int
     ) -> Cell:
         asked = parse_axes(axes)
-        if backend in BACKENDS:
-            asked = asked.for_backend(BACKENDS[backend])
+        if backend in BACKENDS and table.client in CLIENTS:
+            asked = asked.that_matter(BACKENDS[backend], CLIENTS[table.client])
         cell = Cell(
             lane=self.run.lane,
             backend=backend,
@@ -123,9 +127,18 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             repetition=repetition,
             budget_s=self.run.budget_s,
             memory=self.run.memory and repetition == 1,
+            provider=self._provider(table.client),
         )
         check(cell)
         return cell
+
+    def _provider(self, client: str) -> Behaviour | None:
+        """What the table says, where it says anything and the client has a provider."""
+        without = client in CLIENTS and not CLIENTS[client].network
+        return None if without or self.provider == Behaviour() else self.provider
+
+
+_TABLES = {"run": RunTable, "cells": CellsTable, "provider": Behaviour}
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -247,7 +260,8 @@ def parse_axes(values: dict[str, Any]) -> Axes:
 
 
 def parse_setting(text: str) -> tuple[str, list[Any]]:
-    """`axis=value[,value...]` from the command line: each value a number, a word, or median~sigma."""
+    """`axis=value[,value...]` from the command line: each value a number, true or false, a word,
+    median~sigma or median^tail."""
     axis, equals, values = text.partition("=")
     if not equals or not values:
         raise UserError(f"--set {text!r}: write it as axis=value")
@@ -258,9 +272,12 @@ def parse_setting(text: str) -> tuple[str, list[Any]]:
 
 
 def _value(text: str) -> Any:
-    median, tilde, sigma = text.partition("~")
-    if tilde:
-        return {"median": _value(median), "sigma": _value(sigma)}
+    if text in _YES_OR_NO:
+        return _YES_OR_NO[text]
+    for mark, second in (("~", "sigma"), ("^", "tail")):
+        median, marked, value = text.partition(mark)
+        if marked:
+            return {"median": _value(median), second: _value(value)}
     for kind in (int, float):
         try:
             return kind(text)
@@ -288,11 +305,13 @@ def _combinations(sweep: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 def _hint(message: str) -> str:
     """msgspec's message, with the nearest key where it names an unknown one."""
+    if fault := re.search(r"enum value '([^']*)' .*provider[.]faults", message):
+        return str(unknown("fault", fault[1], Fault))
     found = re.search(r"unknown field `(\w+)`(?: - at `([^`]*)`)?", message)
     if not found:
         return message
     where = found[2] or ""
-    table: Any = RunTable if ".run" in where else CellsTable if ".cells" in where else Profile
+    table: Any = next((table for name, table in _TABLES.items() if f"$.{name}" in where), Profile)
     return str(
         unknown(f"key in {where.removeprefix('$.') or 'the profile'}", found[1], table.__struct_fields__)
     )

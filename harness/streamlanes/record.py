@@ -76,9 +76,9 @@ class Flag(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CellInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was measured. `id` is the cell's identity within a run; `call` is the function that client `call`
-    calls; `axes` holds resolved values, `asked`
-    those that the profile or the command line had set."""
+    """What was measured. `id` is the cell's identity within a run; `axes` holds resolved values, `asked`
+    those that the profile or the command line had set, `provider` what the profile set of the provider.
+    `call` is the function that client `call` calls."""
 
     id: str
     lane: str
@@ -89,6 +89,7 @@ class CellInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     repetition: int
     axes: dict[str, Any]
     asked: dict[str, Any] = {}
+    provider: dict[str, Any] = {}
     call: str | None = None
 
 

@@ -1,5 +1,6 @@
 """From facts to a record: the lane's metrics evaluated, every null with its reason."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -107,6 +108,7 @@ def info(cell: Cell, interpreter: Mapping[str, Any]) -> CellInfo:
         repetition=cell.repetition,
         axes=axes,
         asked=msgspec.to_builtins(cell.asked),
+        provider=cell.provider.set_values() if cell.provider else {},
     )
 
 
@@ -134,6 +136,8 @@ def provider(facts: Facts) -> dict[str, Any]:
         "requests": _total(said, "requests"),
         "peak_in_flight": _total(said, "peak_in_flight"),  # of several processes: not at one instant
         "abandoned": _total(said, "abandoned"),
+        "unmarked": _total(said, "unmarked"),
+        "faults": _counts(said, "faults"),
         "late_accepts": None if waited_ns is None else int((waited_ns > LATE_ACCEPT_NS).sum()),
         "lateness_ms": late[0],
     }
@@ -146,6 +150,13 @@ def _grouped(groups: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 def _total(said: tuple[Mapping[str, Any], ...], name: str) -> int:
     return sum(int(each[name]) for each in said)
+
+
+def _counts(said: tuple[Mapping[str, Any], ...], name: str) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for each in said:
+        found.update(each[name])
+    return dict(found)
 
 
 def _put(groups: dict[str, dict[str, Any]], path: str, figure: Any) -> None:

@@ -2,7 +2,8 @@
 
 import socket
 
-from streamlanes.clients.base import Into, Setting, now_ns, refused
+from streamlanes.clients.base import Into, now_ns, refused
+from streamlanes.clients.tls import Connecting
 from streamlanes.samples import Outcome
 from streamlanes.wire.http1 import HttpError, ResponseDecoder, post
 
@@ -10,21 +11,22 @@ BUFFER_BYTES = 4096
 """Each waiting thread holds one, so it is small; a token's frame is about 220 bytes."""
 
 
-class Floor:
+class Floor(Connecting):
     """A bare socket and recv_into."""
-
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
 
     async def stream(self, into: Into) -> None:
         """One call over one connection of its own."""
         host, port = self._setting.address(into.call)
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as connection:
-            try:
-                connection.connect((host, port))
-            except OSError:
-                into.end(Outcome.CONNECT_ERROR, now_ns())
-                return
+        connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            connection.connect((host, port))
+            if self._tls is not None:
+                connection = self._tls.wrap_socket(connection, server_hostname=host)
+        except OSError:
+            connection.close()
+            into.end(Outcome.CONNECT_ERROR, now_ns())
+            return
+        with connection:
             now = now_ns()
             into.stamp("connected", now)
             into.stamp("sent", now)

@@ -2,22 +2,22 @@
 
 import socket
 
-from streamlanes.clients.base import READ_BYTES, Into, Setting, now_ns, refused
+from streamlanes.clients.base import READ_BYTES, Into, now_ns, refused
+from streamlanes.clients.tls import Connecting
 from streamlanes.samples import Outcome
 from streamlanes.wire.http1 import HttpError, ResponseDecoder, post
 
 
-class Streams:
+class Streams(Connecting):
     """socket.create_connection, then recv until the answer is complete."""
-
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
 
     async def stream(self, into: Into) -> None:
         """One call over one connection of its own."""
         host, port = self._setting.address(into.call)
         try:
             connection = socket.create_connection((host, port))
+            if self._tls is not None:
+                connection = self._tls.wrap_socket(connection, server_hostname=host)
         except OSError:
             into.end(Outcome.CONNECT_ERROR, now_ns())
             return

@@ -30,7 +30,7 @@ def lines(points: Sequence[Point]) -> list[str]:
     loads = [
         f"{workload}: {_loads(points, workload)}" for workload in dict.fromkeys(p.workload for p in points)
     ]
-    clients = ", ".join(dict.fromkeys(_client(point) for point in points))
+    clients = ", ".join(dict.fromkeys(map(_client, points)))
     found.append(f"Client: {clients}. {'. '.join(loads)}. {_repetitions(points)}.")
     return [line for line in found if line]
 
@@ -43,12 +43,6 @@ def load(record: Record) -> str:
     return ", ".join(parts + ([f"arrivals {_amount(scale)}x real time"] if scale is not None else []))
 
 
-def _client(point: Point) -> str:
-    """The client, with the function that it calls where it is a person's own."""
-    call = point.records[0].cell.call
-    return point.client if call is None else f"{point.client} {call}"
-
-
 def _under(points: Sequence[Point]) -> str:
     """The interpreters that cells ran under, where one is not the run's own."""
     machine = points[0].records[0].machine
@@ -56,6 +50,13 @@ def _under(points: Sequence[Point]) -> str:
     ran = sorted({_named(record.interpreter, "implementation", "python") for record in records})
     own = _named(machine, "implementation", "python")
     return f"; cells under {', '.join(ran)}" if ran and ran != [own] else ""
+
+
+def _client(point: Point) -> str:
+    """The client, with the function where it calls a person's own."""
+    cell = point.records[0].cell
+    name = point.client if cell.call is None else f"{point.client} {cell.call}"
+    return f"{name} over TLS" if cell.axes.get("tls") else name
 
 
 def _named(machine: Mapping[str, Any], *keys: str) -> str:
@@ -88,6 +89,8 @@ def _repetitions(points: Sequence[Point]) -> str:
 def _amount(value: Any) -> str:
     if isinstance(value, Mapping) and "of" in value:
         return f"{_amount(value.get('median'))} (median of {value['of']}, p99 {_amount(value.get('p99'))})"
+    if isinstance(value, Mapping) and "tail" in value:
+        return f"{_amount(value.get('median'))} (median, heavy tail of index {_amount(value['tail'])})"
     if isinstance(value, Mapping):
         return f"{_amount(value.get('median'))} (median, sigma {_amount(value.get('sigma'))})"
     if isinstance(value, (int, float)) and not isinstance(value, bool):
