@@ -12,10 +12,10 @@ from typing import Any
 
 from streamlanes.clients import own
 from streamlanes.clients.base import Into, Setting, now_ns
-from streamlanes.clients.heartbeat import Heartbeat
+from streamlanes.clients.heartbeat import Heartbeat, busy_clock
 
 BLOCKED = "EventLoopBlocked"
-WHY_BLOCKED = "the event loop stood still for 0.1 s or longer without working: something waits without await"
+WHY_BLOCKED = "the event loop stood still for 0.1 s or longer: something in it waits without await"
 
 
 class Call:
@@ -24,7 +24,7 @@ class Call:
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
         self._function = own.opened(setting)
-        self._heart: Heartbeat | None = None
+        self._watched = False
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickled as its setting: a function need not be one that can be pickled."""
@@ -33,8 +33,8 @@ class Call:
     async def stream(self, into: Into) -> None:
         """One call of the function."""
         setting = self._setting
-        if self._heart is None:
-            self._heart = Heartbeat(asyncio.get_running_loop(), self._blocked)
+        if not self._watched:
+            self._watch(asyncio.get_running_loop())
         url = own.base_url(setting, into.call)
         into.stamp("sent", now_ns())
         given = self._function(url, into.prompt)
@@ -46,6 +46,12 @@ class Call:
             count = own.words(given)
             into.tokens(count, now_ns())
         own.ended(setting, into, count)
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Have the loop watched, in the process that runs it."""
+        self._watched = True
+        if (busy_ns := busy_clock()) is not None:
+            Heartbeat(loop, self._blocked, busy_ns)
 
     def _blocked(self) -> None:
         if self._setting.mishaps is not None:
