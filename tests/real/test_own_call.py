@@ -93,6 +93,7 @@ async def raises(base_url, prompt):
 async def blocks(base_url, prompt):
     for piece in asked(base_url, prompt):
         time.sleep(0.05)
+        await asyncio.sleep(0)
         yield piece
 
 def unmarked(base_url, prompt):
