@@ -89,7 +89,7 @@ class Serving:
             return socket.create_connection(self.address, timeout=30)
         connection = socket.create_connection(self.tls_address, timeout=30)
         context = ssl.create_default_context(cafile=self.certificate.trusted)
-        return context.wrap_socket(connection, server_hostname="127.0.0.1")
+        return context.wrap_socket(connection, server_hostname="127.0.0.1", suppress_ragged_eofs=False)
 
     def ask(self, data: bytes, *, tls: bool = False) -> tuple[int, bytes]:
         """Send bytes, read one whole answer."""

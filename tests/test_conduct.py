@@ -106,8 +106,8 @@ def test_functions_are_asked_before_backends_are_chosen(tmp_path: Path, monkeypa
     (tmp_path / "agent.py").write_text("def answer(base_url, prompt): yield ''\n")
     monkeypatch.chdir(tmp_path)
     table = CellsTable(client="call", call="agent:answer", workload="lesson", calls=[5])
-    cells, functions = conduct._cells(Profile(cells=[table]), {}, {})
-    assert {cell.backend for cell in cells} == {
+    plan, functions = conduct._planned(Profile(cells=[table]), {}, {})
+    assert {cell.backend for cell in plan.ahead([])} == {
         name for name, info in BACKENDS.items() if info.waits is Waits.BLOCKING
     }
     assert [found.form for found in functions.values()] == ["generator"]

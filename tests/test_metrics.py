@@ -12,6 +12,7 @@ from streamlanes.facts import Missing
 from streamlanes.lanes.io import LANE
 from streamlanes.metrics import Calls, Window, distribution, in_flight_target, projected_wall_s, wall_s
 from streamlanes.samples import Outcome
+from streamlanes.workload import build, resolve
 
 
 def figure(path: str, view: Calls) -> object:
@@ -245,6 +246,14 @@ def test_gaps_are_between_chunks_not_between_the_tokens_of_one():
         pass_.calls.received[first : first + 5] = ORIGIN_NS + np.array([10, 10, 30, 30, 60]) * MS
     assert list(Calls(facts(plan, timed=pass_)).inter_chunk_ms) == [0, 20, 0, 30] * 3
     assert list(Calls(facts(plan, timed=pass_, tokens_per_chunk=2)).inter_chunk_ms) == [20, 30] * 3
+
+
+def test_a_flood_has_no_plateau_however_long_it_takes_to_read():
+    plan = build(resolve("flood", 20, {}), 20)
+    calls = Calls(facts(plan, timed=timed(plan, client_ms=3000.0)))
+    assert isinstance(calls.plateau, Missing)
+    assert len(calls.stream_ms) == plan.tokens
+    assert calls.stream_ms == pytest.approx(3000.5)
 
 
 def untraced(*, seen: int = 0, early: int = 0, own_code: bool = True) -> Calls:

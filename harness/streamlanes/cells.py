@@ -14,6 +14,7 @@ from streamlanes.interpreters import own_name, release, version
 from streamlanes.lanes import LANES
 from streamlanes.limits import cpu_sets
 from streamlanes.provider.behaviour import Behaviour, problem
+from streamlanes.providers import TICK_NS
 from streamlanes.workload import Dist, HeavyTailed, Schedule, Workload
 
 BUDGET_FACTOR = 2.0
@@ -22,6 +23,9 @@ ADMIT_SHARE = 0.8
 """The share of its budget that a pool's admitted waves may fill when nothing costs anything."""
 _TARGET = re.compile(r"[^\W\d]\w*(\.(?!py:)[^\W\d]\w*)*:[^\W\d]\w*")
 """A module and a function in it; a file's name (`agent.py`) is no module's."""
+LOOP_GRAIN_MS, SLEEP_GRAIN_MS = 1.0, 0.05
+"""What a wait is rounded to: event loops keep whole milliseconds; the kernel may let a sleeping thread
+sleep 50 us longer (its timer slack)."""
 
 
 class DistAxis(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -42,9 +46,9 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Of the workload: seed, arrival (ramp, burst, poisson), ramp_s, ttft_ms, gap_ms or gaps (a file's path),
     tokens per call, rate_per_s in all, time_scale (how many times faster than in reality calls arrive),
     trace (a file's path, from where the command runs). Of the backend: width of a pool, workers
-    (processes), their start_method. Of the client: tls, whether it connects over TLS; of one that hands
-    over bytes: api, the dialect it speaks. Of the interpreter: stack_kib of a thread, switch_ms, gc
-    (default, freeze), python (its name, see `interpreters`; a profile says path or command).
+    (processes), their start_method. Of the client: tls, whether it connects over TLS; api, the dialect that
+    is spoken by one that hands over bytes. Of the interpreter: stack_kib of a thread, switch_ms, gc (default,
+    freeze), python (its name, see `interpreters`; a profile says path or command).
     """
 
     seed: int | None = None
@@ -64,8 +68,8 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     switch_ms: Number | None = None
     gc: Literal["default", "freeze"] | None = None
     python: str | None = None
-    api: str | None = None
     tls: bool | None = None
+    api: str | None = None
 
     def set_values(self) -> dict[str, Any]:
         """Only what was set, by name."""
@@ -80,6 +84,7 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "start_method": not (info.processes or info.pool_of_processes),
             "stack_kib": info.waits is Waits.ASYNC or info.pool_of_processes,
             "tls": not client.network,
+            "api": not client.network,
         }
         return msgspec.structs.replace(self, **{axis: None for axis, drop in without.items() if drop})
 
@@ -95,6 +100,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     measured and never imported here.
     budget_s: hard limit from the first intended start, None for twice the ideal and five seconds.
     memory: whether it has a memory pass. provider: how the provider behaves, None for as it should.
+    knee_bound_ms: of a step of a knee search (`knee`), the bound its stream lateness is held to; None for
+    all other cells.
     """
 
     lane: str
@@ -108,6 +115,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     budget_s: Number | None = None
     memory: bool = True
     provider: Behaviour | None = None
+    knee_bound_ms: Number | None = None
 
     @property
     def id(self) -> str:
@@ -117,6 +125,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         parts += [f"{axis}={_show(value)}" for axis, value in self.asked.items()]
         if self.provider is not None:
             parts.append(f"provider={_show(self.provider.set_values())}")
+        if self.knee_bound_ms is not None:
+            parts.append(f"knee_bound_ms={self.knee_bound_ms:g}")
         return "/".join([*parts, f"r{self.repetition}"])
 
     @property
@@ -153,6 +163,13 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def tokens_per_chunk(self) -> int:
         """Tokens that the provider sends in each event."""
         return self.provider.tokens_per_chunk if self.provider else 1
+
+    @property
+    def grain_ms(self) -> float:
+        """The grain of the timers that pace the tokens: the provider's, or the client's own without one."""
+        if CLIENTS[self.client].network:
+            return TICK_NS / 1e6
+        return LOOP_GRAIN_MS if BACKENDS[self.backend].waits is Waits.ASYNC else SLEEP_GRAIN_MS
 
     def load(self) -> Workload:
         """The workload with what was set. Raises UserError for values out of range, and for a trace
@@ -203,8 +220,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "workers": self.workers if BACKENDS[self.backend].processes else None,
             "gc": self.axes.gc or "default",
             "python": version(self.axes.python or own_name()),
-            "api": self.api,
             "tls": bool(self.axes.tls),
+            "api": self.api,
         }
         return values
 
@@ -236,13 +253,8 @@ def check(cell: Cell) -> None:
         raise UserError(f"stack_kib is {axes.stack_kib}; it must be a multiple of 4, a page")
     if axes.start_method is not None and axes.start_method not in multiprocessing.get_all_start_methods():
         raise UserError(f"start_method {axes.start_method!r} does not exist on this system")
-    if axes.api is not None:
-        if axes.api not in wire.DIALECTS:
-            raise unknown("api", axes.api, wire.DIALECTS)
-        if not CLIENTS[cell.client].network:
-            raise UserError(f"client {cell.client} speaks to no provider; leave api away")
-        if cell.client == CALL:
-            raise UserError("a function of yours speaks as it likes; leave api away")
+    if axes.api is not None and axes.api not in wire.DIALECTS:
+        raise unknown("api", axes.api, wire.DIALECTS)
     if cell.provider is not None and (wrong := problem(cell.provider)):
         raise UserError(f"provider: {wrong}")
     cell.load()

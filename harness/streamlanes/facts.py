@@ -115,9 +115,9 @@ class Facts:
 
     calls: asked for; the timed pass may have admitted fewer (a pool's whole waves within its
     budget). full_schedule: of all calls. width: of a bounded backend, else None. drained: every
-    admitted call ended before the budget did. memory: the pass, or why there is none.
-    tokens_per_chunk: how many tokens a chunk of the provider brings. own_code: whether the calls are a
-    person's own function.
+    admitted call ended before the budget did. memory: the pass, or why there is none. grain_ms: of the
+    timers that pace the tokens (Cell.grain_ms). tokens_per_chunk: how many tokens a chunk of the provider
+    brings. own_code: whether the calls are a person's own function.
     """
 
     calls: int
@@ -129,4 +129,5 @@ class Facts:
     memory: MemoryPass | str
     provider_cpus: float = 1.0
     tokens_per_chunk: int = 1
+    grain_ms: float = 1.0
     own_code: bool = False

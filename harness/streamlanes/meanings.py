@@ -43,6 +43,8 @@ CELL = {
     "asked": "those axes that the profile or the command line had set, as they were set",
     "provider": "what the profile's `[provider]` table set: faults by their shares, tokens in a chunk; empty "
     "for a provider that does as it should",
+    "knee_bound_ms": "of a step of a knee search, the bound in ms that its stream lateness p99 was held to; "
+    "null for every other cell. A step overloads on purpose: no table, ratio or gate rule takes it",
 }
 
 STATUSES = {
@@ -66,7 +68,8 @@ FLAGS = {
     "the cell)",
     FlagName.CAPPED: "a limit nobody asked for: every admitted call ended, the peak in flight stayed below "
     f"the target, and it was held for {percent(flags.FLAT_SHARE)} of the time or longer, from the first "
-    "request to the last end",
+    "request to the last end. Not of calls shorter than "
+    f"{flags.GRAINS} grains of the timers that pace them",
     FlagName.BOUNDED: "the pool's width is below the calls that would be in flight without it; a note, "
     "not a doubt",
     FlagName.NOISY_HOST: f"CPU of other programs plus steal is above {percent(flags.FOREIGN_SHARE)} of all "
@@ -75,6 +78,14 @@ FLAGS = {
     FlagName.ACCEPT_LIMITED: "the host counted connections that met a full accept queue; all processes of "
     "the host are in this count",
     FlagName.CPU_THROTTLED: "a CPU quota stopped the control group at least once",
+    FlagName.BELOW_TIMER_GRAIN: "the median time between a call's tokens that are due apart is below the "
+    "grain of the timers that pace them (1 ms; 0.05 ms for the blocking form of `timer`); or, without a "
+    f"provider, `latency.client_ms.p99` is below {flags.GRAINS} grains, and so nothing but rounding",
+    FlagName.BUFFERED_PATH: f"more than {percent(flags.BUFFERED_SHARE)} of the tokens that were sent "
+    f"{flags.APART_MS:g} ms or more after the one before were received with it (within "
+    f"{percent(flags.TOGETHER_SHARE)} of that time), while the cell went on reading others, its busiest "
+    f"process used no more than {percent(flags.READER_SHARE)} of a core, and nothing held it up "
+    "(`noisy-host`, `cpu-throttled`)",
 }
 
 QUALITIES = {
@@ -89,7 +100,8 @@ OUTCOMES = {
     Outcome.OK: "the stream said that it was over (a finish reason, `[DONE]`, `message_stop`); the only "
     "outcome that enters latency figures",
     Outcome.TRUNCATED: "the stream ended without saying so; an event that was cut off is no token",
-    Outcome.RESET: "the connection was reset before the stream said that it was over",
+    Outcome.RESET: "the connection was reset before the stream said that it was over; for blocking clients "
+    "over TLS: it ended without TLS's own closing word, which is all that they are told of a reset",
     Outcome.CONNECT_ERROR: "no connection",
     Outcome.PROVIDER_ERROR: "the stream brought an error object and ended",
     Outcome.PROTOCOL_ERROR: "bytes that are no HTTP/1.1, or no event of the dialect; an event above 1 MiB",

@@ -252,6 +252,8 @@ class Calls:
             return Missing("no plateau: some calls had not ended when the cell was over")
         if not self.ok.any():
             return Missing("no plateau: no call ended ok")
+        if self.schedule.median_gap_ms is None:
+            return Missing("no plateau: no call has tokens that are due apart")
         first, ended = self.first_token_ns[self.ok], self.stamps.end[self.ok]
         inside = [r for r in self.timed.readings if first.max() <= r.at_ns <= ended.min()]
         if len(inside) < 2 or inside[-1].at_ns - inside[0].at_ns < MIN_PLATEAU_S * 1e9:

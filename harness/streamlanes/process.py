@@ -92,13 +92,14 @@ class Tables:
 
 @dataclass(frozen=True)
 class Up:
-    """A pass at `ready`: the cell's process, its tree, tables and provider."""
+    """A pass at `ready`: the cell's process, its tree, tables and provider, what its interpreter is."""
 
     child: Child
     pids: tuple[int, ...]
     tables: Tables
     providers: Providers | None
     startup_s: float
+    interpreter: Mapping[str, object]
 
 
 class Bench:
@@ -149,8 +150,9 @@ class Bench:
             timed=timed,
             memory=memory,
             provider_cpus=float(self.sets.provider_processes),
-            own_code=cell.call is not None,
             tokens_per_chunk=cell.tokens_per_chunk,
+            grain_ms=cell.grain_ms,
+            own_code=cell.call is not None,
         )
 
     def _timed(self, cell: Cell, schedule: Schedule, budget_s: float) -> tuple[TimedPass, bool]:
@@ -190,7 +192,7 @@ class Bench:
             ours_ns=ours + spent_ns(readings) + self._softirq_ns(host, after),
             spin_ms=(spin_before, spin_ms()),
             provider_stats=stats,
-            interpreter=word["facts"] if word else {},
+            interpreter=word["facts"] if word else up.interpreter,
             gc=word["gc"] if word else {},
             mishaps=mishaps,
         ), word is not None
@@ -276,7 +278,7 @@ class Bench:
                 raise CellEnded(Status(StatusName.CRASHED, f"not ready after {START_S:.0f} s"))
             _expect(word, "ready")
             startup_s = (now_ns() - began) / 1e9
-            yield Up(child, members(child.pid), tables, serving, startup_s)
+            yield Up(child, members(child.pid), tables, serving, startup_s, word["facts"])
 
     def _spec(
         self, cell: Cell, schedule: Schedule, tables: Tables, serving: Providers | None, hold: bool
@@ -297,8 +299,8 @@ class Bench:
             },
             "hold": hold,
             "addresses": serving.addresses if serving else [],
-            "api": cell.api or wire.DEFAULT,
             "tls_ca": self.certificate.trusted if cell.axes.tls else None,
+            "api": cell.api or wire.DEFAULT,
             # Of a person's own function words are counted, and each is a token.
             "tokens_per_chunk": 1 if cell.call else cell.tokens_per_chunk,
             "schedule": {"path": tables.schedule.path, "columns": tables.schedule.columns},

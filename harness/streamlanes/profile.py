@@ -2,11 +2,11 @@
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -14,8 +14,12 @@ from streamlanes.backends import BACKENDS, Waits
 from streamlanes.cells import TEXT_AXES, Axes, Cell, check
 from streamlanes.clients import CALL, CLIENTS
 from streamlanes.errors import UserError, unknown
+from streamlanes.knee import search_of
+from streamlanes.plan import FixedPlan, InTurn, Plan
 from streamlanes.provider.behaviour import Behaviour
 from streamlanes.provider.faults import Fault
+from streamlanes.search import BOUND_MS, KneePlan, Search, search
+from streamlanes.spares import Spares
 
 MAX_BYTES = 1 << 20
 MAX_CELLS = 10_000
@@ -25,15 +29,16 @@ DEFAULT_CALLS = 500
 DEFAULT_WORKLOAD = "steady"
 """What a matrix from the command line has where it names none."""
 
-OneOrMore = int | list[int]
 _YES_OR_NO = {"true": True, "false": False}
+T = TypeVar("T", bound="Matrix")
 
 
 class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[run]`. seed: of the cells' order. repeats: repetitions of every cell that does not say its own.
 
     budget_s: of every cell. memory: whether cells have a memory pass. warmup: a small cell of each
-    backend is run and thrown away before its first one counts.
+    backend is run and thrown away before its first one counts. spares: how many more repetitions a cell
+    may have in place of those that the host disturbed.
     """
 
     lane: str = "io"
@@ -42,13 +47,14 @@ class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     budget_s: int | float | None = None
     memory: bool = True
     warmup: bool = False
+    spares: int = 0
 
 
-class CellsTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One `[[cells]]`: every backend at every size, under every combination of the swept axes.
+class Matrix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every backend at every size, under every combination of the swept axes.
 
     backends: client `call` may leave them out: all that fit its function. call: that function,
-    "module:function". sweep: axis -> values, one cell for each. set: axis -> value for all.
+    "module:function". sweep: axis -> values, one cell (or search) for each. set: axis -> value for all.
     """
 
     backends: list[str] = []
@@ -56,9 +62,26 @@ class CellsTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     call: str | None = None
     workload: str
     calls: list[int]
-    repeats: int | None = None
     set: dict[str, Any] = {}
     sweep: dict[str, list[Any]] = {}
+
+
+class CellsTable(Matrix, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One `[[cells]]`. repeats: of each of its cells, the run's own if None."""
+
+    repeats: int | None = None
+
+
+class KneeTable(Matrix, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One `[[knee]]`: a search for the highest total token rate (see `search`).
+
+    bound_ms: what stream lateness p99 is held to. start_per_s: the rate to begin with, the workload's own
+    if None.
+    """
+
+    workload: str = DEFAULT_WORKLOAD
+    bound_ms: int | float = BOUND_MS
+    start_per_s: int | float | None = None
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,6 +90,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     name: str = ""
     run: RunTable = RunTable()
     cells: list[CellsTable] = []
+    knee: list[KneeTable] = []
     workload: dict[str, Any] = {}
     provider: Behaviour | None = None
 
@@ -75,47 +99,83 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
         Raises UserError for what can be neither path nor command.
         """
-        tables = [self.workload, *(table.set for table in self.cells)]
-        swept = (value for table in self.cells for value in table.sweep.get("python", []))
+        every: list[Matrix] = [*self.cells, *self.knee]
+        tables = [self.workload, *(table.set for table in every)]
+        swept = (value for table in every for value in table.sweep.get("python", []))
         written = [*(table["python"] for table in tables if "python" in table), *swept]
         for each in written:
             if not isinstance(each, str) or not each:
                 raise UserError(f"python is {each!r}; it must be an interpreter's path or command, as text")
         return _distinct(written)
 
+    def plan(
+        self,
+        python_names: Mapping[str, str] = MappingProxyType({}),
+        waits: Mapping[str, Waits] = MappingProxyType({}),
+    ) -> Plan:
+        """What is measured: the cells, those again that the host disturbed, then the searches.
+
+        Raises UserError for anything not meant.
+
+        python_names: interpreter as written -> its name; one without a name keeps what was written.
+        waits: function -> how it waits, which says what backends fit it; one that is not there fits all.
+        """
+        cells = FixedPlan(self.expand(python_names, waits), self.run.seed)
+        knees = KneePlan(self.searches(python_names, waits))
+        return InTurn(cells, Spares(cells.cells, self.run.spares), knees)
+
     def expand(
         self,
         python_names: Mapping[str, str] = MappingProxyType({}),
         waits: Mapping[str, Waits] = MappingProxyType({}),
     ) -> list[Cell]:
-        """Every cell once per repetition, equal ones once. Raises UserError for anything not meant.
-
-        python_names: interpreter as written -> its name; one without a name keeps what was written.
-        waits: function -> how it waits, which says what backends fit it; one that is not there fits all.
-        """
+        """Every cell of `[[cells]]` once per repetition, equal ones once. Raises UserError for anything not
+        meant, and where there is neither a cell nor a search."""
         found: dict[str, Cell] = {}
         for table in self.cells:
-            backends = table.backends or _fitting(table, waits)
             for repetition in range(1, (table.repeats or self.run.repeats) + 1):
-                for backend, calls in itertools.product(backends, table.calls):
-                    for combination in _combinations(table.sweep):
-                        axes = {**self.workload, **table.set, **combination}
-                        if "python" in axes:
-                            axes["python"] = python_names.get(axes["python"], axes["python"])
-                        cell = self._cell(table, backend, calls, axes, repetition)
-                        found.setdefault(cell.id, cell)
-                        if len(found) > MAX_CELLS:
-                            raise UserError(f"more than {MAX_CELLS:,} cells; name fewer")
-        if not found:
+                for cell in self._cells(table, python_names, waits, repetition):
+                    found.setdefault(cell.id, cell)
+                    if len(found) > MAX_CELLS:
+                        raise UserError(f"more than {MAX_CELLS:,} cells; name fewer")
+        if not found and not self.knee:
             raise UserError(f"profile {self.name or 'given'} names no cell; add a [[cells]] table")
         return list(found.values())
 
-    def _cell(
-        self, table: CellsTable, backend: str, calls: int, axes: dict[str, Any], repetition: int
-    ) -> Cell:
+    def searches(
+        self,
+        python_names: Mapping[str, str] = MappingProxyType({}),
+        waits: Mapping[str, Waits] = MappingProxyType({}),
+    ) -> list[Search]:
+        """Every search of `[[knee]]`, equal ones once. Raises UserError for anything not meant."""
+        found: dict[str, Search] = {}
+        for table in self.knee:
+            for cell in self._cells(table, python_names, waits, repetition=1):
+                one = search(cell, float(table.bound_ms), table.start_per_s)
+                found.setdefault(search_of(one.cell.id), one)
+                if len(found) > MAX_CELLS:
+                    raise UserError(f"more than {MAX_CELLS:,} searches; name fewer")
+        if self.knee and not found:
+            raise UserError(f"profile {self.name or 'given'}: [[knee]] names no backend or no size")
+        return list(found.values())
+
+    def _cells(
+        self, table: Matrix, python_names: Mapping[str, str], waits: Mapping[str, Waits], repetition: int
+    ) -> Iterator[Cell]:
+        backends = table.backends or _fitting(table, waits)
+        for backend, calls in itertools.product(backends, table.calls):
+            for combination in _combinations(table.sweep):
+                axes = {**self.workload, **table.set, **combination}
+                if "python" in axes:
+                    axes["python"] = python_names.get(axes["python"], axes["python"])
+                yield self._cell(table, backend, calls, axes, repetition)
+
+    def _cell(self, table: Matrix, backend: str, calls: int, axes: dict[str, Any], repetition: int) -> Cell:
         asked = parse_axes(axes)
         if backend in BACKENDS and table.client in CLIENTS:
             asked = asked.that_matter(BACKENDS[backend], CLIENTS[table.client])
+        if table.client == CALL:  # a person's own code speaks as it likes
+            asked = msgspec.structs.replace(asked, api=None)
         cell = Cell(
             lane=self.run.lane,
             backend=backend,
@@ -138,7 +198,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return None if without or self.provider == Behaviour() else self.provider
 
 
-_TABLES = {"run": RunTable, "cells": CellsTable, "provider": Behaviour}
+_TABLES = {"run": RunTable, "cells": CellsTable, "knee": KneeTable, "provider": Behaviour}
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,7 +206,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
 
     Any of backends, clients, functions, calls, workload, lane and settings replaces the profile's matrix,
     with one repetition. Backends and client that are not named come from the profile (for a function: all
-    backends that fit it); calls are then DEFAULT_CALLS and the workload DEFAULT_WORKLOAD.
+    backends that fit it); calls are then DEFAULT_CALLS and the workload DEFAULT_WORKLOAD. knee: likewise, and
+    in place of cells of the matrix their knees are sought.
     """
 
     backends: list[str] = []
@@ -158,6 +219,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, list[Any]] = {}
     repeats: int | None = None
     budget_s: float | None = None
+    knee: bool = False
 
     def applied(self, profile: Profile) -> Profile:
         """The profile with these wishes granted."""
@@ -167,41 +229,51 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
             repeats=self.repeats or profile.run.repeats,
             budget_s=self.budget_s if self.budget_s is not None else profile.run.budget_s,
         )
-        name, cells = profile.name, profile.cells
+        changed: dict[str, Any] = {"run": run}
         asked = (
             *(self.backends, self.clients, self.functions, self.calls),
             *(self.workload, self.lane, self.settings),
         )
-        if any(asked):
-            name, cells = CUSTOM, self._matrix(profile)
+        if self.knee:
+            if self.repeats:
+                raise UserError(
+                    "--repeats means nothing to --knee: a search repeats what is in doubt; leave it out"
+                )
+            changed |= {"name": CUSTOM, "cells": [], "knee": self._matrix(profile, KneeTable)}
+        elif any(asked):
+            cells = self._matrix(profile, CellsTable, repeats=self.repeats or 1)
+            changed |= {"name": CUSTOM, "cells": cells, "knee": []}
         elif self.repeats:
-            cells = [msgspec.structs.replace(each, repeats=self.repeats) for each in cells]
-        return msgspec.structs.replace(profile, name=name, run=run, cells=cells)
+            changed["cells"] = [msgspec.structs.replace(each, repeats=self.repeats) for each in profile.cells]
+        return msgspec.structs.replace(profile, **changed)
 
-    def _matrix(self, profile: Profile) -> list[CellsTable]:
-        if not profile.cells:
+    def _matrix(self, profile: Profile, kind: type[T], **more: Any) -> list[T]:
+        tables: list[Matrix] = [*profile.cells, *profile.knee]
+        if not tables:
             raise UserError(f"profile {profile.name} names no cell to take the rest from")
-        named = _distinct(name for one in profile.cells for name in one.backends)
+        names = _distinct(name for one in tables for name in one.backends)
+        if kind is KneeTable:  # a bounded backend keeps fewer in flight than a knee is sought with
+            names = [name for name in names if name not in BACKENDS or not BACKENDS[name].bounded]
         return [
-            CellsTable(
-                backends=self.backends or ([] if client == CALL else named),
+            kind(
+                backends=self.backends or ([] if client == CALL else names),
                 client=client,
                 call=function,
                 workload=self.workload or ("trace" if "trace" in self.settings else DEFAULT_WORKLOAD),
                 calls=self.calls or [DEFAULT_CALLS],
-                repeats=self.repeats or 1,
                 set={axis: values[0] for axis, values in self.settings.items() if len(values) == 1},
                 sweep={axis: values for axis, values in self.settings.items() if len(values) > 1},
+                **more,
             )
-            for client, function in self._ways(profile)
+            for client, function in self._ways(tables)
         ]
 
-    def _ways(self, profile: Profile) -> list[tuple[str, str | None]]:
+    def _ways(self, tables: Sequence[Matrix]) -> list[tuple[str, str | None]]:
         """Clients, `call` once for each function: those that were named, else the profile's."""
-        clients = self.clients or ([CALL] if self.functions else [profile.cells[0].client])
+        clients = self.clients or ([CALL] if self.functions else [tables[0].client])
         if self.functions and CALL not in clients:
             clients = [*clients, CALL]
-        functions = self.functions or _distinct(each.call for each in profile.cells if each.call)
+        functions = self.functions or _distinct(each.call for each in tables if each.call)
         own: list[str | None] = [*functions] or [None]
         return [(client, function) for client in clients for function in (own if client == CALL else [None])]
 
@@ -236,6 +308,8 @@ def parse(text: bytes, source: str, name: str) -> Profile:
         raise UserError(f"profile {source}: {_hint(str(error))}") from None
     except RecursionError:
         raise UserError(f"profile {source}: nested too deeply; a profile has three levels") from None
+    if not 0 <= found.run.spares <= 10:
+        raise UserError(f"profile {source}: spares is {found.run.spares}; it must be from 0 to 10")
     for repeats in (found.run.repeats, *(table.repeats for table in found.cells)):
         if repeats is not None and not 1 <= repeats <= 1000:
             raise UserError(f"profile {source}: repeats is {repeats}; it must be from 1 to 1000")
@@ -286,13 +360,18 @@ def _value(text: str) -> Any:
     return text
 
 
-def _fitting(table: CellsTable, waits: Mapping[str, Waits]) -> list[str]:
-    """The backends of a table that names none."""
+def _fitting(table: Matrix, waits: Mapping[str, Waits]) -> list[str]:
+    """The backends of a table that names none: for a function all that fit it, but for a search those that
+    hold every call in flight."""
     if table.client != CALL:
+        kind = "knee" if isinstance(table, KneeTable) else "cells"
         raise UserError(
-            f"a [[cells]] table of client {table.client!r} names no backend; add backends = [...]"
+            f"a [[{kind}]] table of client {table.client!r} names no backend; add backends = [...]"
         )
-    return [name for name, info in BACKENDS.items() if info.waits is waits.get(table.call or "", info.waits)]
+    fit = {
+        name: info for name, info in BACKENDS.items() if info.waits is waits.get(table.call or "", info.waits)
+    }
+    return [name for name, info in fit.items() if not (info.bounded and isinstance(table, KneeTable))]
 
 
 def _distinct(names: Iterable[str]) -> list[str]:

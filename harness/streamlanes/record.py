@@ -40,6 +40,8 @@ class FlagName(enum.StrEnum):
     NOISY_HOST = "noisy-host"
     ACCEPT_LIMITED = "accept-limited"
     CPU_THROTTLED = "cpu-throttled"
+    BELOW_TIMER_GRAIN = "below-timer-grain"
+    BUFFERED_PATH = "buffered-path"
 
 
 NOTES = frozenset({FlagName.BOUNDED})
@@ -78,7 +80,8 @@ class Flag(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class CellInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was measured. `id` is the cell's identity within a run; `axes` holds resolved values, `asked`
     those that the profile or the command line had set, `provider` what the profile set of the provider.
-    `call` is the function that client `call` calls."""
+    `call`: the function that client `call` calls. `knee_bound_ms`: of a step of a knee search the bound it
+    was held to, null for every other cell."""
 
     id: str
     lane: str
@@ -91,6 +94,7 @@ class CellInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     asked: dict[str, Any] = {}
     provider: dict[str, Any] = {}
     call: str | None = None
+    knee_bound_ms: float | None = None
 
 
 class Error(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

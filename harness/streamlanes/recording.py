@@ -109,6 +109,7 @@ def info(cell: Cell, interpreter: Mapping[str, Any]) -> CellInfo:
         axes=axes,
         asked=msgspec.to_builtins(cell.asked),
         provider=cell.provider.set_values() if cell.provider else {},
+        knee_bound_ms=cell.knee_bound_ms,
     )
 
 

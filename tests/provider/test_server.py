@@ -40,6 +40,19 @@ def test_a_call_gets_its_tokens_and_its_stamps(serving: Serving):
         assert serving.stamps["sent"][row] >= serving.stamps["seen"][2] + offset[row], "never early"
 
 
+def test_tokens_that_are_due_at_once_go_in_one_write():
+    up = Serving(hold=False, calls=1, gap_ms=0.001, tokens=50.0)
+    status, body = up.chat("[call 0] hi")
+    sent = list(up.stamps["sent"])
+    counted = up.streams.counts.tokens
+    up.close()
+    assert status == 200
+    assert len(EventDecoder().feed(body)) == 50 + 3
+    assert counted == 50
+    assert 0 not in sent
+    assert len(set(sent)) <= 2, "one write; two where a tick ends between them"
+
+
 def test_without_an_index_the_next_free_call_is_taken(serving: Serving):
     serving.chat("hello")
     serving.chat("hello")

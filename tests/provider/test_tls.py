@@ -1,5 +1,6 @@
 """The provider over TLS: the same bytes, the same stamps, and callers that break off in a handshake."""
 
+import contextlib
 import socket
 
 import pytest
@@ -68,10 +69,10 @@ def test_who_does_not_finish_a_handshake_harms_nobody(serving: Serving, data: by
 
 def test_a_stop_with_open_connections_ends_them():
     up = Serving(hold=True)
-    connection = up.connect(tls=True)
-    connection.sendall(post("x", "/v1/chat/completions", request_body("[call 0] hi")))
-    assert connection.recv(10)
-    up.close()
-    while connection.recv(65536):
-        pass
-    connection.close()
+    with up.connect(tls=True) as connection:
+        connection.sendall(post("x", "/v1/chat/completions", request_body("[call 0] hi")))
+        assert connection.recv(10)
+        up.close()
+        with contextlib.suppress(OSError):
+            while connection.recv(65536):
+                pass

@@ -46,10 +46,14 @@ def measured(bench: Bench, backend: str, client: str, behaviour: Behaviour, **ax
     return record(what, LANE, {}, bench.measure(what))
 
 
-@pytest.mark.parametrize("tls", [False, True])
 @pytest.mark.parametrize(
-    ("backend", "client"),
-    [("asyncio", "streams"), ("uvloop", "floor"), ("threads", "streams"), ("threads", "floor")],
+    ("backend", "client", "tls"),
+    [
+        ("asyncio", "streams", False),
+        ("uvloop", "floor", True),
+        ("threads", "streams", True),
+        ("threads", "floor", False),
+    ],
 )
 def test_each_call_ends_as_its_fault_says(bench: Bench, backend: str, client: str, tls: bool):
     behaviour = Behaviour(

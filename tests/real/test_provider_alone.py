@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import end, run, started
+from commands import end, started
 from streamlanes.provider.faults import Fault, fault_of
 
 PROFILE = """
@@ -67,20 +67,3 @@ def test_it_answers_in_both_dialects_plain_and_over_tls_as_its_profile_says(addr
         "no done": faults[Fault.NO_DONE],
         "done": faults[None],
     }
-
-
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [
-        ("[provider]\ntokens_per_chunk = 0\n", "tokens_per_chunk is 0"),
-        ("[provider.faults]\nrest = 0.1\n", "unknown fault 'rest'; did you mean 'reset'?"),
-        ("[provider]\nfaults = 3\n", "faults"),
-        ("[provider\n", "p.toml"),
-    ],
-)
-def test_a_table_that_cannot_be_meant_is_one_line(tmp_path: Path, text: str, word: str):
-    (tmp_path / "p.toml").write_text(text)
-    done = run("provider", "--port", "0", "--profile", "p.toml", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1
-    assert word in done.stderr

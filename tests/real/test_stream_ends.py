@@ -1,92 +1,82 @@
-"""Acceptance case A8 over real sockets: how an answer ends, told by every form of `streams` and `floor`."""
+"""Acceptance cases A7 and A8 in a run: how answers end and what they count, in both dialects."""
 
-import asyncio
-import socket
-import struct
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
+import itertools
+from collections import Counter
 
+import msgspec
 import pytest
 
-from facts_made import facts, timed
-from jobs_fakes import setting, small_schedule, stamps, tables
-from streamlanes.backends import Waits
-from streamlanes.backends.base import drive
-from streamlanes.clients import CLIENTS
-from streamlanes.jobs.io import IoJob
+from streamlanes.cells import Axes, Cell
 from streamlanes.lanes.io import LANE
-from streamlanes.metrics import Calls
+from streamlanes.process import Bench
+from streamlanes.provider.behaviour import Behaviour
+from streamlanes.provider.faults import Fault, fault_of
+from streamlanes.record import Record, StatusName
+from streamlanes.recording import record
+from streamlanes.wire import DIALECTS
 
-CALLS = 40
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
-TOKEN = b'data: {"choices":[{"index":0,"delta":{"content":"y"}}]}\n\n'
-HALF = TOKEN[: TOKEN.index(b"}")]
-FINISH = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
-ENDINGS = [TOKEN * 5 + FINISH, TOKEN * 5 + HALF, TOKEN * 5, TOKEN * 5]
-RESET = 3
-"""Which of the endings is a reset; the others close."""
-
-
-def answer(connection: socket.socket, kind: int) -> None:
-    """One answer, ended as its kind says."""
-    with connection:
-        request = b""
-        while b"[call " not in request:
-            request += connection.recv(65536)
-        connection.sendall(HEAD + ENDINGS[kind])
-        if kind == RESET:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+CALLS, TOKENS, BEFORE = 40, 10, 5
+ENDS = dict.fromkeys((Fault.NO_DONE, Fault.CUT_INSIDE, Fault.CUT_BETWEEN, Fault.RESET), 0.25)
+FORMS = [("asyncio", "streams"), ("uvloop", "floor"), ("threads", "streams"), ("threads", "floor")]
 
 
-@pytest.fixture
-def address() -> Iterator[tuple[str, int]]:
-    """A provider that ends its answers in each of the four ways in turn."""
-    with (
-        socket.create_server(("127.0.0.1", 0), backlog=CALLS) as listening,
-        ThreadPoolExecutor(CALLS) as pool,
-    ):
-
-        def serve() -> None:
-            for call in range(CALLS):
-                connection, _ = listening.accept()
-                pool.submit(answer, connection, call % len(ENDINGS))
-
-        serving = threading.Thread(target=serve)
-        serving.start()
-        yield listening.getsockname()
-        serving.join(30)
+def ten_of_each() -> Behaviour:
+    """A provider that ends ten of the calls in each way, the bad ones after 5 of their 10 tokens."""
+    for seed in itertools.count():
+        if set(Counter(fault_of(seed, call, ENDS) for call in range(CALLS)).values()) == {10}:
+            return Behaviour(seed=seed, faults=ENDS, at=BEFORE / TOKENS)
+    raise AssertionError
 
 
-def in_one_loop(job: IoJob) -> None:
-    async def main() -> None:
-        await asyncio.gather(*(job(call) for call in range(CALLS)))
+def measured(bench: Bench, backend: str, client: str, behaviour: Behaviour | None, **axes: object) -> Record:
+    what = Cell(
+        lane="io",
+        backend=backend,
+        client=client,
+        workload="lesson",
+        calls=CALLS,
+        axes=msgspec.convert({"ttft_ms": 20, "gap_ms": 5, "tokens": TOKENS, **axes}, Axes),
+        memory=False,
+        budget_s=60,
+        provider=behaviour,
+    )
+    made = record(what, LANE, {}, bench.measure(what))
+    assert made.status.name is StatusName.OK
+    assert made.counts["attempts"] == CALLS
+    return made
 
-    asyncio.run(main())
+
+@pytest.mark.parametrize("api", DIALECTS)
+@pytest.mark.parametrize(("backend", "client"), FORMS)
+def test_a8_only_what_said_that_it_was_over_is_ok(bench: Bench, backend: str, client: str, api: str):
+    made = measured(bench, backend, client, ten_of_each(), api=api)
+    assert made.counts["ok"] == made.counts["no_sentinel"] == 10
+    assert (made.counts["truncated"], made.counts["reset"]) == (20, 10)
+    for series in ("e2e_ms", "ttft_ms", "first_event_ms", "first_visible_ms"):
+        assert made.latency[series]["count"] == 10
+    assert made.latency["lateness_ms"]["count"] == 10 * TOKENS
+    # A reset may overtake what came before it. Of the others all came, and half an event is no token.
+    at_most = 10 * TOKENS + 30 * BEFORE
+    assert at_most - 10 * BEFORE <= made.counts["tokens"] <= at_most
+    assert made.counts["lost_tokens"] == made.counts["extra_tokens"] == 0
 
 
-def in_threads(job: IoJob) -> None:
-    with ThreadPoolExecutor(CALLS) as pool:
-        list(pool.map(lambda call: drive(job(call)), range(CALLS)))
+@pytest.mark.parametrize("api", DIALECTS)
+@pytest.mark.parametrize(("backend", "client"), FORMS)
+def test_a7_the_providers_count_is_the_authority(bench: Bench, backend: str, client: str, api: str):
+    made = measured(bench, backend, client, None, api=api)
+    counts = made.counts
+    assert made.cell.axes["api"] == api
+    assert counts["ok"] == CALLS
+    assert counts["usage_tokens"] == counts["tokens"] == counts["expected_tokens"] == CALLS * TOKENS
+    assert counts["without_usage"] == counts["no_sentinel"] == 0
+    assert counts["lost_tokens"] == counts["extra_tokens"] == 0
 
 
-@pytest.mark.parametrize("client", ["streams", "floor"])
-@pytest.mark.parametrize(("waits", "run"), [(Waits.ASYNC, in_one_loop), (Waits.BLOCKING, in_threads)])
-def test_a8_only_what_said_that_it_was_over_is_ok(
-    address: tuple[str, int], client: str, waits: Waits, run: Callable[[IoJob], None]
-):
-    module, attribute = CLIENTS[client].forms[waits].split(":")
-    plan = small_schedule(CALLS, tokens=5.0)
-    schedule, samples = tables(plan)
-    made = setting(schedule, addresses=(address,))
-    run(IoJob(made, samples, getattr(import_module(module), attribute)(made)))
-    view = Calls(facts(plan, timed=timed(plan, calls=stamps(samples))))
-    found = {metric.path: metric.of(view) for metric in LANE.metrics if metric.path.startswith("counts.")}
-    schedule.close()
-    samples.close()
-    assert found["counts.ok"] == found["counts.no_sentinel"] == 10
-    assert found["counts.truncated"] == 20
-    assert found["counts.reset"] == 10
-    assert view.distribution("e2e_ms")["count"] == 10
-    assert found["counts.lost_tokens"] == found["counts.extra_tokens"] == 0, "no half event is a token"
+@pytest.mark.parametrize("api", DIALECTS)
+def test_chunks_of_several_tokens_are_told_apart_from_tokens(bench: Bench, api: str):
+    made = measured(bench, "asyncio", "streams", Behaviour(tokens_per_chunk=4), api=api)
+    counts = made.counts
+    assert counts["usage_tokens"] == counts["tokens"] == counts["expected_tokens"] == CALLS * TOKENS
+    assert made.latency["inter_chunk_ms"]["count"] == CALLS * 2, "three chunks: 4, 4 and 2 tokens"
+    assert made.latency["lateness_ms"]["count"] == CALLS * TOKENS

@@ -12,7 +12,7 @@ from streamlanes.recording import record
 
 CALLS = 6
 TOKENS = 4
-FORMS = ["asyncio", "uvloop", "threads"]
+ALLOWED = {"asyncio": set(), "uvloop": {"uvloop", "cython_runtime"}, "threads": set()}
 
 
 def measured(bench: Bench, backend: str, client: str, *, memory: bool = False, **axes: object) -> Record:
@@ -30,41 +30,34 @@ def measured(bench: Bench, backend: str, client: str, *, memory: bool = False, *
     return record(what, LANE, {}, bench.measure(what))
 
 
-@pytest.mark.parametrize("client", ["streams", "floor"])
-@pytest.mark.parametrize("backend", FORMS)
-def test_every_call_and_token_is_accounted_for(bench: Bench, backend: str, client: str):
-    made = measured(bench, backend, client)
+@pytest.mark.parametrize(
+    ("backend", "client"), [("asyncio", "streams"), ("uvloop", "floor"), ("threads", "streams")]
+)
+def test_every_call_and_token_is_accounted_for_and_every_call_held(bench: Bench, backend: str, client: str):
+    made = measured(bench, backend, client, memory=True)
     assert made.status.name is StatusName.OK
     assert made.cell.axes["tls"] is True
     assert made.counts["ok"] == made.provider["requests"] == CALLS
     assert made.counts["tokens"] == CALLS * TOKENS
     assert made.latency["provider_ms"]["min"] >= 0, "the provider sends no token early"
     assert made.latency["client_ms"]["min"] > 0, "nothing is received before it is sent"
-    allowed = {"streamlanes"} | ({"uvloop", "cython_runtime"} if backend == "uvloop" else set())
-    assert set(made.interpreter["modules"]) <= allowed, "the measured process imports only what it measures"
-
-
-@pytest.mark.parametrize("backend", FORMS)
-def test_the_memory_pass_holds_every_call(bench: Bench, backend: str):
-    made = measured(bench, backend, "streams", memory=True)
     assert made.memory["held_calls"] == CALLS
+    assert set(made.interpreter["modules"]) <= {"streamlanes"} | ALLOWED[backend], "nothing foreign is loaded"
     if backend == "asyncio":
-        plain = measured(bench, backend, "streams", memory=True, tls=False)
+        plain = measured(bench, backend, client, memory=True, tls=False)
+        assert plain.cell.axes["tls"] is False
         more = made.memory["per_call_bytes"] - plain.memory["per_call_bytes"]
         assert more > 200_000, "asyncio keeps 256 KiB for each connection over TLS"
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-@pytest.mark.parametrize("client", ["streams", "floor"])
+@pytest.mark.parametrize(("client", "method"), [("streams", "spawn"), ("floor", "fork")])
 def test_a_worker_makes_a_context_of_its_own(bench: Bench, client: str, method: str):
     made = measured(bench, "processes+asyncio", client, start_method=method, workers=2)
     assert made.counts["ok"] == CALLS
 
 
-def test_the_certificate_goes_with_the_run():
-    from streamlanes.lanes import lane
-
-    run = Bench(lane("io"), 4096)
+def test_the_certificate_goes_with_the_run(bench: Bench):
+    run = Bench(LANE, 4096)
     made = run.certificate
     assert os.path.exists(made.key)
     assert run.certificate is made, "one for all cells"

@@ -58,17 +58,18 @@ class Setting:
 
     addresses: where the provider listens (IP literals: no look-up by name inside a cell).
     hold: the memory pass, in which calls wait after their first token until they are released.
+    tls_ca: path of the PEM certificate to trust; None for plain HTTP.
     api: the dialect that is spoken, by its name in `wire`. tokens_per_chunk: how many tokens a chunk of
-    the provider's brings. tls_ca: path of the PEM certificate to trust; None for plain HTTP. call: the
-    function that client `call` calls, "module:function". mishaps: where what went wrong is noted.
+    the provider's brings. call: the function that client `call` calls, "module:function". mishaps: where
+    what went wrong is noted.
     """
 
     schedule: Table
     addresses: tuple[Address, ...]
     hold: bool
+    tls_ca: str | None = None
     api: str = wire.DEFAULT
     tokens_per_chunk: int = 1
-    tls_ca: str | None = None
     call: str | None = None
     mishaps: Mishaps | None = None
 

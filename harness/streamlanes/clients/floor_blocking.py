@@ -20,8 +20,7 @@ class Floor(Connecting):
         connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
             connection.connect((host, port))
-            if self._tls is not None:
-                connection = self._tls.wrap_socket(connection, server_hostname=host)
+            connection = self._wrapped(connection, host)
         except OSError:
             connection.close()
             into.end(Outcome.CONNECT_ERROR, now_ns())
@@ -47,7 +46,7 @@ class Floor(Connecting):
                     if answer.complete:
                         break
                 into.closed(now_ns())
-            except ConnectionError:
+            except self._broken:
                 into.closed(now_ns(), reset=True)
             except HttpError:
                 into.end(Outcome.PROTOCOL_ERROR, now_ns())

@@ -35,7 +35,7 @@ class Streams(Connecting):
                 if answer.complete:
                     break
             into.closed(now_ns())
-        except ConnectionError:
+        except self._broken:
             into.closed(now_ns(), reset=True)
         except HttpError:
             into.end(Outcome.PROTOCOL_ERROR, now_ns())

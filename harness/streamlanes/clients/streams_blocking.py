@@ -15,9 +15,7 @@ class Streams(Connecting):
         """One call over one connection of its own."""
         host, port = self._setting.address(into.call)
         try:
-            connection = socket.create_connection((host, port))
-            if self._tls is not None:
-                connection = self._tls.wrap_socket(connection, server_hostname=host)
+            connection = self._wrapped(socket.create_connection((host, port)), host)
         except OSError:
             into.end(Outcome.CONNECT_ERROR, now_ns())
             return
@@ -38,7 +36,7 @@ class Streams(Connecting):
                     if answer.complete:
                         break
                 into.closed(now_ns())
-            except ConnectionError:
+            except self._broken:
                 into.closed(now_ns(), reset=True)
             except HttpError:
                 into.end(Outcome.PROTOCOL_ERROR, now_ns())

@@ -164,54 +164,50 @@ class Streams:
         return stream.upcoming.due_ns
 
     def _fire(self, stream: Stream, now: int) -> None:
-        """Send what is due: one token as a rule, more if several fell into this tick."""
+        """Send what is due: one token as a rule. Several that fell into this tick go in one write, as from
+        a server that has them all; a write each would cost it more than a client takes to read them."""
+        if stream.over:
+            return
+        if stream.transport.is_closing():
+            self.abandon(stream)
+            return
         if stream.writes is not None:
             self._write(stream, stream.writes, now)
             return
-        offset = self._offset
-        sent = stream.sent
-        while not stream.over:
-            row = stream.row
-            if stream.transport.is_closing():
-                self.abandon(stream)
-                return
-            if row == stream.stop:  # held after its only token
-                self._finish(stream, self._last(stream))
-                return
-            data = stream.frames.token(stream.call, stream.call_id, stream.k)
-            if stream.k == 0:
-                data = stream.frames.first(stream.call_id, stream.prompt_tokens) + data
+        row, offset, frames = stream.row, self._offset, stream.frames
+        pieces = [frames.first(stream.call_id, stream.prompt_tokens)] if stream.k == 0 else []
+        while row < stream.stop:
+            pieces.append(frames.token(stream.call, stream.call_id, stream.k))
             stream.k += 1
-            stream.row = row = row + 1
-            sent[row - 1] = now_ns()
-            self.counts.tokens += 1
-            if row == stream.stop and not self.holding:
-                self._finish(stream, data + self._last(stream))
-                return
-            stream.send(data)
-            if self.holding:
-                self._held.append(stream)
-                return
-            due_ns = stream.base_ns + offset[row]
-            if due_ns > now:
-                self._wheel.at(due_ns, stream)
-                return
-
-    @staticmethod
-    def _last(stream: Stream) -> bytes:
-        return stream.frames.last(stream.call_id, stream.prompt_tokens, stream.k)
+            row += 1
+            if self.holding or (row < stream.stop and stream.base_ns + offset[row] > now):
+                break
+        ends = row == stream.stop and not self.holding  # one that was held has its end left to send
+        if ends:
+            pieces.append(frames.last(stream.call_id, stream.prompt_tokens, stream.k))
+        data = b"".join(pieces)
+        at = now_ns()
+        for each in range(stream.row, row):
+            stream.sent[each] = at
+        self.counts.tokens += row - stream.row
+        stream.row = row
+        if ends:
+            self._finish(stream, data)
+            return
+        stream.send(data)
+        if self.holding:
+            self._held.append(stream)
+        else:
+            self._wheel.at(stream.base_ns + offset[row], stream)
 
     def _write(self, stream: Stream, writes: Iterator[Write], now: int) -> None:
-        """`_fire` for an answer that was put together: the writes that are due."""
-        while not stream.over and (write := stream.upcoming) is not None:
-            if stream.transport.is_closing():
-                self.abandon(stream)
-                return
+        """`_fire` for an answer that was put together: the writes that are due, each by itself."""
+        while (write := stream.upcoming) is not None and not stream.transport.is_closing():
             at = now_ns()
             for row in range(stream.row, stream.row + write.tokens):
                 stream.sent[row] = at
-            stream.row += write.tokens
             self.counts.tokens += write.tokens
+            stream.row += write.tokens
             if write.then is not Then.MORE:
                 self._finish(stream, write.data, write.then)
                 return
@@ -224,6 +220,7 @@ class Streams:
             if due_ns > now:
                 self._wheel.at(due_ns, stream)
                 return
+        self.abandon(stream)
 
     def _finish(self, stream: Stream, data: bytes, then: Then = Then.END) -> None:
         """Write the end of a stream, and close its connection as that wants it."""

@@ -88,7 +88,7 @@ class ResponseDecoder:
         """
         at = 0
         body = b""
-        if self._left > 0:
+        if self._left:
             body = data[: max(0, self._left - 2)]  # the last two are the CRLF behind the chunk
             at = min(len(data), self._left)
             self._left -= at
@@ -114,8 +114,14 @@ class ResponseDecoder:
             else:
                 body = data[line + 2 : end]
             at = end + 2
-        if at < len(data) and not self.complete:
-            self._held = data[at:]
-        elif at > len(data):
-            self._left = at - len(data)
+        if at != len(data):
+            self._go_on(data, at)
         return body
+
+    def _go_on(self, data: bytes, at: int) -> None:
+        """Remember what the next read has to begin with: the rest of a chunk that ends at `at`, beyond this
+        read, or a chunk line that begins there."""
+        if at > len(data):
+            self._left = at - len(data)
+        elif not self.complete:
+            self._held = data[at:]

@@ -9,7 +9,6 @@ before a read, or goes on behind it, is taken line by line up to the next border
 is taken line by line, as the standard describes it.
 """
 
-import re
 from typing import Generic, TypeVar
 
 MAX_EVENT_BYTES = 1 << 20
@@ -23,12 +22,22 @@ NamedEvent = tuple[bytes, bytes]
 
 T = TypeVar("T")
 
-_END_OF_LINE = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
 
 class EventTooLong(ValueError):
     """An event, or one line, grew past MAX_EVENT_BYTES."""
+
+
+def _too_long() -> EventTooLong:
+    return EventTooLong(f"an event or a line of more than {MAX_EVENT_BYTES} bytes")
+
+
+def _longer(text: bytes | bytearray, piece: bytes) -> bytearray:
+    """The text and the piece, in a buffer that grows: joining anew would take time by its square."""
+    buffer = text if isinstance(text, bytearray) else bytearray(text)
+    buffer += piece
+    return buffer
 
 
 class _Decoder(Generic[T]):
@@ -50,9 +59,10 @@ class _Decoder(Generic[T]):
         self._started = False  # a byte order mark can no longer come
         self._clean = False  # started, and between two events: nothing below is set
         self._after_cr = False  # the last byte was CR: an LF that follows belongs to it
-        self._partial = bytearray()  # a line whose end has not come
-        self._kept = 0  # bytes of the lines of an event whose end has not come, comments left out
-        self._data: bytearray | None = None  # of that event
+        # One piece is kept as it is, which is usual; only from the second one on does a buffer grow.
+        self._partial: bytes | bytearray = b""  # a line whose end has not come
+        self._data: bytes | bytearray | None = None  # of an event whose end has not come
+        self._kept = 0  # bytes of that event's lines, comments left out
         self._name = b""
         self._id = b""
 
@@ -106,55 +116,47 @@ class _Decoder(Generic[T]):
         if self._after_cr:
             self._after_cr = False
             chunk = chunk.removeprefix(b"\n")
-        at = 0
-        for end in _END_OF_LINE.finditer(chunk):
-            line = chunk[at : end.start()]
-            if self._partial:
-                self._keep(line)
-                line = bytes(self._partial)
-                self._partial.clear()
+        lines = chunk.splitlines()  # of bytes, at CR, LF and CRLF and nothing else
+        rest = lines.pop() if lines and chunk[-1:] not in (b"\n", b"\r") else b""
+        if lines and self._partial:
+            lines[0] = b"".join((self._partial, lines[0]))
+            self._partial = b""
+        for line in lines:
             self._line(line, events)
-            at = end.end()
-        if at < len(chunk):
-            self._keep(chunk[at:])
-        else:
-            self._after_cr = chunk[-1:] == b"\r"
+        if rest:
+            self._keep(rest)
+        self._after_cr = chunk[-1:] == b"\r"
         self._clean = not (self._after_cr or self._partial or self._kept)
 
     def _begun(self, chunk: bytes) -> bytes:
         """The stream's first bytes without a byte order mark; nothing while one may still come."""
         chunk = bytes(self._partial) + chunk
-        self._partial.clear()
+        self._partial = b""
         if len(chunk) < len(_BOM) and _BOM.startswith(chunk):
-            self._partial += chunk
+            self._partial = chunk
             return b""
         self._started = True
         return chunk.removeprefix(_BOM)
 
     def _keep(self, piece: bytes) -> None:
-        self._limit(len(self._partial) + len(piece))
-        self._partial += piece
-
-    def _limit(self, line_bytes: int) -> None:
-        if self._kept + line_bytes > MAX_EVENT_BYTES:
-            raise EventTooLong(f"an event or a line of more than {MAX_EVENT_BYTES} bytes")
+        """The beginning of a line, or more of it."""
+        if self._kept + len(self._partial) + len(piece) > MAX_EVENT_BYTES:
+            raise _too_long()
+        self._partial = _longer(self._partial, piece) if self._partial else piece
 
     def _line(self, line: bytes, events: list[T]) -> None:
         if not line:
             self._dispatch(events)
             return
-        self._limit(len(line))
+        if self._kept + len(line) > MAX_EVENT_BYTES:
+            raise _too_long()
         name, _, value = line.partition(b":")
         if not name:
             return  # a comment
         self._kept += len(line) + 1
         value = value.removeprefix(b" ")
         if name == b"data":
-            if self._data is None:
-                self._data = bytearray(value)
-            else:
-                self._data += b"\n"
-                self._data += value
+            self._data = value if self._data is None else _longer(self._data, b"\n" + value)
         elif name == b"event":
             self._name = value
         elif name == b"id":
