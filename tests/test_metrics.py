@@ -298,3 +298,18 @@ def test_of_the_projects_own_clients_nothing_is_left_out():
     calls = untraced(early=4, own_code=False)
     assert figure("counts.untraced", calls) == 0
     assert calls.client_ms.min() < 0
+
+
+def test_a_persons_own_call_is_in_flight_from_when_the_provider_saw_it():
+    plan = schedule(4, ramp_s=0.0)
+    pass_ = timed(plan)
+    pass_.calls.sent[:] = 0
+    pass_.provider.seen[2:] = pass_.calls.end[:2].max()  # a pool of two let the others wait
+    calls = Calls(facts(plan, timed=pass_, own_code=True))
+    assert calls.peak_in_flight == 2
+    pass_.provider.seen[:] = 0
+    assert Calls(facts(plan, timed=pass_, own_code=True)).peak_in_flight == 0
+    pass_.provider.seen[:] = pass_.calls.end.max() + MS
+    late = Calls(facts(plan, timed=pass_, own_code=True))
+    assert late.peak_in_flight == 0, "asked once more after the call was over"
+    assert isinstance(late.mean_in_flight, Missing)

@@ -54,6 +54,16 @@ def test_functions_are_a_client_beside_those_that_are_named():
     assert Wishes(functions=["a:b"]).applied(small()).name == "custom"
 
 
+def test_the_knee_of_a_function_is_sought_where_every_call_is_in_flight():
+    profile = Wishes(functions=["a:b"], knee=True).applied(small())
+    found = {waits: {one.cell.backend for one in profile.searches(waits={"a:b": waits})} for waits in Waits}
+    assert found == {
+        waits: {name for name, info in BACKENDS.items() if info.waits is waits and not info.bounded}
+        for waits in Waits
+    }
+    assert {one.cell.call for one in profile.searches()} == {"a:b"}
+
+
 def test_client_call_stands_for_the_functions_of_the_profile():
     profile = parse(OWN + OWN.replace(b"answer", b"step"), "own.toml", "own")
     cells = Wishes(clients=["call"], backends=["uvloop"]).applied(profile).expand()

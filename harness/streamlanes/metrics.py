@@ -280,28 +280,37 @@ class Calls:
         return int(np.where(ended, self.stamps.count, stamped).sum())
 
     @cached_property
+    def sent_ns(self) -> Ns:
+        """When each call's request was sent, 0 where it was not: as its client stamped it. People's own code
+        does not tell; there it counts when the provider saw the last request with the call's mark."""
+        if not self.facts.own_code or self.timed.provider is None:
+            return self.stamps.sent
+        seen, end = self.timed.provider.seen, self.stamps.end
+        return np.where((end == 0) | (seen <= end), seen, 0)
+
+    @cached_property
     def peak_in_flight(self) -> int:
         """From request sent to the end; a call without an end is in flight until the pass was over."""
-        sent = self.stamps.sent > 0
+        sent = self.sent_ns > 0
         end = np.where(self.stamps.end > 0, self.stamps.end, self.timed.over_ns)
-        return peak_in_flight(self.stamps.sent[sent], end[sent])
+        return peak_in_flight(self.sent_ns[sent], end[sent])
 
     @cached_property
     def mean_in_flight(self) -> float | Missing:
         """Calls in flight, averaged over the time from the first intended start to the last end: each
         from request sent to its end, or until the pass was over."""
-        sent = self.stamps.sent > 0
+        sent = self.sent_ns > 0
         if not sent.any():
             return Missing("no request was sent")
         end = np.where(self.stamps.end > 0, self.stamps.end, self.timed.over_ns)[sent]
         span_ns = end.max() - self.start_ns.min()
-        return float((end - self.stamps.sent[sent]).sum() / span_ns)
+        return float((end - self.sent_ns[sent]).sum() / span_ns)
 
     def share_of_wall_at(self, level: int) -> float:
         """The share of the time from first request to last end in which `level` calls were in flight."""
-        sent = self.stamps.sent > 0
+        sent = self.sent_ns > 0
         end = np.where(self.stamps.end > 0, self.stamps.end, self.timed.over_ns)[sent]
-        times = np.concatenate((self.stamps.sent[sent], end))
+        times = np.concatenate((self.sent_ns[sent], end))
         if len(times) < 2:
             return 0.0
         order = np.argsort(times, kind="stable")

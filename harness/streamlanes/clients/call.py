@@ -36,7 +36,6 @@ class Call:
         if not self._watched:
             self._watch(asyncio.get_running_loop())
         url = own.base_url(setting, into.call)
-        into.stamp("sent", now_ns())
         given = self._function(url, into.prompt)
         if inspect.isawaitable(given):
             given = await given

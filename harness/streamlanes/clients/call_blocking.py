@@ -27,7 +27,6 @@ class Call:
         """One call of the function, which blocks."""
         setting = self._setting
         url = own.base_url(setting, into.call)
-        into.stamp("sent", now_ns())
         given = self._function(url, into.prompt)
         if isinstance(given, Iterator):
             count = _pieces(given, into)
