@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from streamlanes.lanes.base import Better, Chart, Kind, Lane, Metric, Missing, Panel
-from streamlanes.record import CellInfo, Flag, FlagName, Record, Status, StatusName
+from streamlanes.record import CellInfo, Error, Flag, FlagName, Record, Status, StatusName
 
 MACHINE: dict[str, Any] = {
     "cpu": "Invented CPU 9000",
@@ -29,6 +29,7 @@ def record(  # noqa: PLR0913  a builder has one argument for each thing a test m
     repetition: int = 1,
     *,
     client: str = "streams",
+    call: str | None = None,
     workload: str = "steady",
     lane: str = "io",
     status: StatusName = StatusName.OK,
@@ -40,6 +41,7 @@ def record(  # noqa: PLR0913  a builder has one argument for each thing a test m
     figures: Mapping[str, Any] | None = None,
     missing: Mapping[str, str] | None = None,
     machine: Mapping[str, Any] | None = None,
+    errors: Mapping[str, tuple[int, str]] | None = None,
     knee_bound_ms: float | None = None,
 ) -> Record:
     """A record with plausible counts; `figures` sets dotted paths, `missing` nulls them with a reason.
@@ -48,7 +50,8 @@ def record(  # noqa: PLR0913  a builder has one argument for each thing a test m
     """
     chosen = {"seed": 1, "width": None, **_SHAPES.get(workload, {}), **(axes or {})}
     wanted = dict((axes or {}) if asked is None else asked)
-    extra = "".join(f"/{axis}={value}" for axis, value in wanted.items())
+    extra = "" if call is None else f"/call={call}"
+    extra += "".join(f"/{axis}={value}" for axis, value in wanted.items())
     extra += "" if knee_bound_ms is None else f"/knee_bound_ms={knee_bound_ms:g}"
     groups: dict[str, Any] = {"counts": _counts(calls) if status is StatusName.OK else {}}
     for path, value in {**(figures or {}), **dict.fromkeys(missing or {})}.items():
@@ -63,6 +66,7 @@ def record(  # noqa: PLR0913  a builder has one argument for each thing a test m
             lane=lane,
             backend=backend,
             client=client,
+            call=call,
             workload=workload,
             calls=calls,
             repetition=repetition,
@@ -74,6 +78,7 @@ def record(  # noqa: PLR0913  a builder has one argument for each thing a test m
         status=Status(status, reason, reached),
         flags=[Flag(name, {"share": 0.97}) for name in flags],
         missing=dict(missing or {}),
+        errors={kind: Error(*met) for kind, met in (errors or {}).items()},
         **groups,
     )
 

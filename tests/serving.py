@@ -45,10 +45,12 @@ class Serving:
         calls: int = 4,
         *,
         behaviour: Behaviour | None = None,
+        marked_only: bool = False,
         request_s: float = REQUEST_S,
         **axes: object,
     ) -> None:
         self._behaviour = behaviour or Behaviour()
+        self._marked_only = marked_only
         self._request_s = request_s
         self.plan = small_schedule(calls, **axes).in_chunks(self._behaviour.tokens_per_chunk)
         self.schedule, self._unused = tables(self.plan)
@@ -65,7 +67,13 @@ class Serving:
         loop = asyncio.get_running_loop()
         self._loop, self._stop = loop, loop.create_future()
         self.streams = Streams(
-            loop, self.schedule, self.stamps, 1_000_000, hold=self._hold, behaviour=self._behaviour
+            loop,
+            self.schedule,
+            self.stamps,
+            1_000_000,
+            hold=self._hold,
+            behaviour=self._behaviour,
+            marked_only=self._marked_only,
         )
         plain, secure = listen("127.0.0.1", [0]), listen("127.0.0.1", [0])
         self.address, self.tls_address = plain[0].getsockname(), secure[0].getsockname()

@@ -121,6 +121,18 @@ def test_the_smallest_size_breaks_first_and_names_all_that_broke_there() -> None
     assert "signal 9" not in text
 
 
+def test_what_was_never_meant_to_run_breaks_nothing() -> None:
+    misfit = record("threads", 500, status=StatusName.UNSUPPORTED, reason="a:b is an async generator, ...")
+    text = said([cell("asyncio", 3, 31, calls=500), misfit])
+    assert "breaks first: nothing up to 500 calls" in text
+    assert "left out" not in text
+    assert "1 unsupported" in text
+    short = record("threads", 500, status=StatusName.UNSUPPORTED, reason="nofile: 564 open files needed")
+    assert "breaks first: threads at 500: unsupported: nofile" in said(
+        [cell("asyncio", 3, 31, calls=500), short]
+    )
+
+
 def test_without_a_clean_cell_nothing_wins() -> None:
     text = said([cell("uvloop", 1, 2, flags=[FlagName.CLIENT_LIMITED])])
     assert "ANSWER none on the streams client: no cell ended ok and unflagged" in text

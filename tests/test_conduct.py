@@ -1,15 +1,18 @@
 """What is decided around a measurement: forbidden cells, warm-ups."""
 
 import importlib.util
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from streamlanes import conduct, limits
+from streamlanes.backends import BACKENDS, Waits
 from streamlanes.cells import Axes, Cell, check
 from streamlanes.interpreters import Interpreter
 from streamlanes.lanes.io import LANE
 from streamlanes.process import CellEnded
+from streamlanes.profile import CellsTable, Profile
 from streamlanes.record import Status, StatusName
 
 CELL = Cell(lane="io", backend="threads", client="streams", workload="steady", calls=2000)
@@ -105,3 +108,14 @@ def test_a_warm_up_is_no_replay():
         lane="io", backend="asyncio", client="streams", workload="chat", calls=9, axes=Axes(time_scale=3)
     )
     check(conduct.warming(cell))
+
+
+def test_functions_are_asked_before_backends_are_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "agent.py").write_text("def answer(base_url, prompt): yield ''\n")
+    monkeypatch.chdir(tmp_path)
+    table = CellsTable(client="call", call="agent:answer", workload="lesson", calls=[5])
+    plan, functions = conduct._planned(Profile(cells=[table]), {}, {})
+    assert {cell.backend for cell in plan.ahead([])} == {
+        name for name, info in BACKENDS.items() if info.waits is Waits.BLOCKING
+    }
+    assert [found.form for found in functions.values()] == ["generator"]

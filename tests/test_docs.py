@@ -87,7 +87,14 @@ def test_every_name_is_explained_and_none_that_is_not_there(explained: Mapping[A
 
 
 def test_what_provider_machine_and_interpreter_say_is_explained():
-    said = {"requests": 1, "peak_in_flight": 1, "abandoned": 0, "faults": {}, "lateness_ms": {}}
+    said = {
+        "requests": 1,
+        "peak_in_flight": 1,
+        "abandoned": 0,
+        "unmarked": 0,
+        "faults": {},
+        "lateness_ms": {},
+    }
     assert set(recording.provider(facts(timed=timed(schedule(), provider_stats=(said,))))) == set(
         meanings.PROVIDER
     )
@@ -310,6 +317,18 @@ def test_the_worked_example_is_what_the_code_computes():
     assert said in flowing("methodology.md")
     assert f"without the start lag: {stream:.1f} in the example" in flowing("methodology.md")
     assert np.ptp(calls.lateness_ms) < 1e-9
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/README.template.md", "docs/your-own-call.md"])
+def test_the_ten_lines_of_a_page_are_the_ones_that_are_tested(page: str):
+    code = (DOCS / "examples" / "own_call.py").read_text(encoding="utf-8")
+    assert f"```python\n{code}```" in (ROOT / page).read_text(encoding="utf-8")
+    assert len([line for line in code.splitlines() if line.strip()]) == 10
+
+
+def test_the_agents_step_is_the_one_that_is_tested():
+    (step,) = re.findall(r"```python\n(async def step.*?)```", text("your-own-call.md"), re.DOTALL)
+    assert step in (DOCS / "examples" / "own_agent.py").read_text(encoding="utf-8")
 
 
 # Decisions, names and links

@@ -254,3 +254,62 @@ def test_a_flood_has_no_plateau_however_long_it_takes_to_read():
     assert isinstance(calls.plateau, Missing)
     assert len(calls.stream_ms) == plan.tokens
     assert calls.stream_ms == pytest.approx(3000.5)
+
+
+def untraced(*, seen: int = 0, early: int = 0, own_code: bool = True) -> Calls:
+    """Ten calls of which the provider never saw the mark of the first `seen`, and sent the last token of the
+    first `early` after it was received."""
+    plan = schedule(10)
+    pass_ = timed(plan)
+    pass_.provider.seen[:seen] = 0
+    pass_.provider.sent[plan.first[1 : early + 1] - 1] += 10**9
+    return Calls(facts(plan, timed=pass_, own_code=own_code))
+
+
+def test_calls_whose_tokens_are_of_another_request_enter_no_figure_that_needs_the_provider():
+    for calls in (untraced(seen=4), untraced(early=4)):
+        assert figure("counts.untraced", calls) == 4
+        assert len(calls.start_lag_ms) == 6
+        assert len(calls.client_ms) == len(calls.provider_ms) == 6 * 81
+        assert calls.client_ms == pytest.approx(0.25)
+        assert calls.stream_ms == pytest.approx(0.75)
+        assert len(calls.lateness_ms) == 10 * 81
+        assert len(calls.e2e_ms) == 10
+
+
+def test_without_a_call_that_can_be_traced_the_reason_is_told():
+    calls = untraced(seen=10)
+    assert figure("counts.untraced", calls) == 10
+    for name in ("stream_ms", "client_ms", "provider_ms", "start_lag_ms"):
+        found = calls.distribution(name)["p99"]
+        assert isinstance(found, Missing)
+        assert "last request with its mark" in found.reason
+    assert not isinstance(calls.distribution("lateness_ms")["p99"], Missing)
+
+
+def test_a_token_that_no_request_was_sent_is_of_another_one():
+    plan = schedule(2)
+    pass_ = timed(plan)
+    pass_.provider.sent[plan.first[1] :] = 0
+    assert figure("counts.untraced", Calls(facts(plan, timed=pass_, own_code=True))) == 1
+
+
+def test_of_the_projects_own_clients_nothing_is_left_out():
+    calls = untraced(early=4, own_code=False)
+    assert figure("counts.untraced", calls) == 0
+    assert calls.client_ms.min() < 0
+
+
+def test_a_persons_own_call_is_in_flight_from_when_the_provider_saw_it():
+    plan = schedule(4, ramp_s=0.0)
+    pass_ = timed(plan)
+    pass_.calls.sent[:] = 0
+    pass_.provider.seen[2:] = pass_.calls.end[:2].max()  # a pool of two let the others wait
+    calls = Calls(facts(plan, timed=pass_, own_code=True))
+    assert calls.peak_in_flight == 2
+    pass_.provider.seen[:] = 0
+    assert Calls(facts(plan, timed=pass_, own_code=True)).peak_in_flight == 0
+    pass_.provider.seen[:] = pass_.calls.end.max() + MS
+    late = Calls(facts(plan, timed=pass_, own_code=True))
+    assert late.peak_in_flight == 0, "asked once more after the call was over"
+    assert isinstance(late.mean_in_flight, Missing)

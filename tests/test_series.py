@@ -151,3 +151,33 @@ def test_an_axis_chart_has_the_families_that_sweep_it_and_no_other_sweep() -> No
 
 def test_a_value_that_is_not_known_has_no_unit() -> None:
     assert (setting("switch_ms", "default"), setting("switch_ms", "5")) == ("switch default", "switch 5 ms")
+
+
+def test_two_functions_are_two_lines_and_one_needs_no_name() -> None:
+    two = [record(client="call", call=call) for call in ("agent:answer", "agent:two_steps")]
+    found = points([*two, record(), record("uvloop", client="call", call="agent:answer")])
+    assert [(point.client, point.line.label) for point in found] == [
+        ("call", "asyncio, agent:answer"),
+        ("call", "asyncio, agent:two_steps"),
+        ("call", "uvloop, agent:answer"),
+        ("streams", "asyncio"),
+    ]
+    assert [point.line.label for point in points(two[:1])] == ["asyncio"]
+
+
+def test_settings_of_two_functions_are_named_beside_them() -> None:
+    made = [
+        record("threads", client="call", call=call, axes={"stack_kib": kib})
+        for call in ("a:b", "c:d")
+        for kib in (256, 1024)
+    ]
+    assert [point.line.label for point in points(made)][:2] == [
+        "threads, a:b, stack 256 KiB",
+        "threads, a:b, stack 1,024 KiB",
+    ]
+
+
+def test_two_functions_are_no_sweep() -> None:
+    run = [record(client="call", call=call) for call in ("a:b", "c:d")]
+    assert select(run, None) == run
+    assert select(run, "stack_kib") == []

@@ -92,3 +92,9 @@ def test_a_missing_figure_has_its_own_reason_or_its_groups() -> None:
     assert why_missing(found, "memory.per_call_bytes") == "not measured here"
     gone = record(status=StatusName.CRASHED, reason="signal 11")
     assert why_missing(gone, "time.wall_s") == "crashed: signal 11"
+
+
+def test_errors_are_told_behind_the_flags_and_no_more_than_two() -> None:
+    met = {"ValueError": (37, "no such model"), "KeyError": (1, ""), "OSError": (2, "gone")}
+    made = record(flags=[FlagName.FAILED_CALLS], errors=met)
+    assert notes(made) == ["failed-calls", "ValueError: no such model (37 times)", "KeyError (once)"]

@@ -12,6 +12,7 @@ from streamlanes.capacity import Capacity, capacities
 from streamlanes.contest import OWN, Contest, clean, doubts
 from streamlanes.knee import without_searches
 from streamlanes.lanes.base import Lane
+from streamlanes.preflight import LimitName
 from streamlanes.record import NOTES, FlagName, Record, StatusName
 from streamlanes.series import Point, by_reason, points
 from streamlanes.stats import Ratio
@@ -131,7 +132,8 @@ def _times(ratio: Ratio) -> str:
 def _left_out(left_out: Sequence[Point], mine: Sequence[Point]) -> list[str]:
     """Who was not compared at the winner's size, unless the line on what breaks first says it."""
     least = _least_broken(mine)
-    silent = [point for point in left_out if not (_broke(point) and point.calls == least)]
+    meant = [point for point in left_out if not all(map(_never_meant, point.records))]
+    silent = [point for point in meant if not (_broke(point) and point.calls == least)]
     if not silent:
         return []
     why = by_reason((p.line.label, _broke(p) or ", ".join(doubts(p)) or "no figure") for p in silent)
@@ -165,10 +167,18 @@ def _competes(point: Point) -> bool:
 def _broke(point: Point) -> str:
     """How the backend itself failed here; empty if it did not."""
     for record in point.records:
-        if record.status.name not in (StatusName.OK, StatusName.SKIPPED):
+        if record.status.name not in (StatusName.OK, StatusName.SKIPPED) and not _never_meant(record):
             return ending(record)
     limited = any(f.name is FlagName.CLIENT_LIMITED for record in point.records for f in record.flags)
     return FlagName.CLIENT_LIMITED.value if limited else ""
+
+
+def _never_meant(record: Record) -> bool:
+    """Whether nothing of the machine's kept the cell from running: the backend does not fit, or an import
+    is not there. A foreseen limit is named at the head of its reason; one that was met has a count."""
+    status = record.status
+    limited = status.reached is not None or str(status.reason).partition(":")[0] in set(LimitName)
+    return status.name is StatusName.UNSUPPORTED and not limited
 
 
 def _flags(records: Sequence[Record], compared: Sequence[Record]) -> str:

@@ -21,6 +21,7 @@ from typing import Any
 
 from streamlanes.backends.base import Backend, Jobs, Options, Refused, settings
 from streamlanes.clients.base import Setting
+from streamlanes.mishaps import Mishaps
 from streamlanes.pauses import watched
 from streamlanes.samples import Table
 
@@ -45,6 +46,8 @@ def compose(spec: dict[str, Any], options: Options) -> Backend:
         api=spec["api"],
         tokens_per_chunk=spec["tokens_per_chunk"],
         keep_alive=spec["keep_alive"],
+        call=spec["call"],
+        mishaps=Mishaps.open(spec["mishaps"]),
     )
     client = load(spec["client"])(setting)
     job = load(spec["job"])(setting, samples, client)

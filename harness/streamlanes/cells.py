@@ -1,13 +1,14 @@
 """A cell: one measurement, fully named. Pure; what is not set stays None and keeps its default."""
 
 import multiprocessing
+import re
 from typing import Any, Literal
 
 import msgspec
 
 from streamlanes import traces, wire, workload
 from streamlanes.backends import BACKENDS, BackendInfo, Waits, default_width
-from streamlanes.clients import CLIENTS, ClientInfo
+from streamlanes.clients import CALL, CLIENTS, ClientInfo
 from streamlanes.errors import UserError, unknown
 from streamlanes.interpreters import own_name, release, version
 from streamlanes.lanes import LANES
@@ -20,6 +21,8 @@ BUDGET_FACTOR = 2.0
 BUDGET_EXTRA_S = 5.0
 ADMIT_SHARE = 0.8
 """The share of its budget that a pool's admitted waves may fill when nothing costs anything."""
+_TARGET = re.compile(r"[^\W\d]\w*(\.(?!py:)[^\W\d]\w*)*:[^\W\d]\w*")
+"""A module and a function in it; a file's name (`agent.py`) is no module's."""
 LOOP_GRAIN_MS, SLEEP_GRAIN_MS = 1.0, 0.05
 """What a wait is rounded to: event loops keep whole milliseconds; the kernel may let a sleeping thread
 sleep 50 us longer (its timer slack)."""
@@ -96,6 +99,8 @@ TEXT_AXES = frozenset(field.name for field in msgspec.structs.fields(Axes) if fi
 class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """lane x backend x client x workload x calls x axes x repetition.
 
+    call: the function that the client `call` calls, "module:function"; None for the other clients. It is
+    measured and never imported here.
     budget_s: hard limit from the first intended start, None for twice the ideal and five seconds.
     memory: whether it has a memory pass. provider: how the provider behaves, None for as it should.
     knee_bound_ms: of a step of a knee search (`knee`), the bound its stream lateness is held to; None for
@@ -107,6 +112,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     client: str
     workload: str
     calls: int
+    call: str | None = None
     axes: Axes = Axes()
     repetition: int = 1
     budget_s: Number | None = None
@@ -118,6 +124,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def id(self) -> str:
         """Its identity within a run: readable, the same for the same cell."""
         parts = [self.lane, self.backend, self.client, self.workload, str(self.calls)]
+        parts += [f"call={self.call}"] if self.call else []
         parts += [f"{axis}={_show(value)}" for axis, value in self.asked.items()]
         if self.provider is not None:
             parts.append(f"provider={_show(self.provider.set_values())}")
@@ -149,9 +156,12 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def api(self) -> str | None:
-        """The dialect that the call speaks; None for a client without a provider."""
+        """The dialect that the call speaks; None for a client without a provider, and for a person's own
+        code, which speaks as it likes."""
         client = CLIENTS[self.client]
-        return (client.dialect or self.axes.api or wire.DEFAULT) if client.network else None
+        if self.client == CALL or not client.network:
+            return None
+        return client.dialect or self.axes.api or wire.DEFAULT
 
     @property
     def keep_alive(self) -> bool | None:
@@ -242,6 +252,7 @@ def check(cell: Cell) -> None:
     ):
         if name not in known:
             raise unknown(kind, name, known)
+    _check_call(cell)
     axes = cell.axes
     if cell.budget_s is not None and not 0 < cell.budget_s <= 86_400:
         raise UserError(f"budget_s is {cell.budget_s:,}; it must be above 0, a day at most")
@@ -264,6 +275,15 @@ def check(cell: Cell) -> None:
     if cell.provider is not None and (wrong := problem(cell.provider)):
         raise UserError(f"provider: {wrong}")
     cell.load()
+
+
+def _check_call(cell: Cell) -> None:
+    if cell.call is None and cell.client == CALL:
+        raise UserError("client call needs a function of yours; name it with --call module:function")
+    if cell.call is not None and cell.client != CALL:
+        raise UserError(f"call is {cell.call!r} and the client {cell.client!r}; a function needs client call")
+    if cell.call is not None and not _TARGET.fullmatch(cell.call):
+        raise UserError(f"call is {cell.call!r}; write it as module:function, such as agent:answer")
 
 
 def _dist(axis: str, value: DistAxis) -> Dist | HeavyTailed:

@@ -46,6 +46,9 @@ def run(  # noqa: PLR0913, PLR0917  # one parameter an option
     profile: Annotated[str, typer.Argument(help="A profile's path, or a built-in one's name.")] = "quick",
     backends: Annotated[list[str] | None, typer.Option("-b", "--backend", help="Backends, by comma.")] = None,
     clients: Annotated[list[str] | None, typer.Option("-c", "--client", help="Clients, by comma.")] = None,
+    functions: Annotated[
+        list[str] | None, typer.Option("--call", help="Functions of your own, module:function, by comma.")
+    ] = None,
     calls: Annotated[list[str] | None, typer.Option("-n", "--calls", help="Sizes, by comma.")] = None,
     workload: Annotated[
         str | None,
@@ -65,7 +68,7 @@ def run(  # noqa: PLR0913, PLR0917  # one parameter an option
     out: Annotated[Path | None, typer.Option(help="The run's folder itself.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One record a line on standard output.")] = False,
 ) -> None:
-    """Measure a profile; any of -b -c -n -w --lane --set --knee replaces its matrix."""
+    """Measure a profile; any of -b -c --call -n -w --lane --set --knee replaces its matrix."""
     from streamlanes import conduct
     from streamlanes.profile import Wishes, load, parse_setting
 
@@ -76,6 +79,7 @@ def run(  # noqa: PLR0913, PLR0917  # one parameter an option
     wishes = Wishes(
         backends=_listed(backends),
         clients=_listed(clients),
+        functions=_listed(functions),
         calls=_numbers(calls),
         workload=workload,
         lane=lane,

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import msgspec
 
-from streamlanes import __version__, fitting, interpreters, limits, preflight, runner
+from streamlanes import __version__, fitting, interpreters, limits, preflight, runner, targets
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.clients import CLIENTS
@@ -40,11 +40,13 @@ WARMING_CALLS = 50
 
 @dataclass(frozen=True)
 class Here:
-    """What the cells of a run share: lane, this machine, and by name the interpreters they ask for."""
+    """What the cells of a run share: lane, this machine, by name the interpreters they ask for, and
+    people's functions as those find them."""
 
     lane: Lane
     machine: Mapping[str, Any]
     pythons: Mapping[str, Interpreter] = field(default_factory=dict)
+    functions: Mapping[targets.Key, targets.Target] = field(default_factory=dict)
 
     def bench(self) -> Bench:
         """A bench for them; the caller closes it."""
@@ -63,7 +65,7 @@ class Here:
         before: called for a cell that may run, ahead of its measurement.
         """
         try:
-            forbid(cell, self.pythons)
+            forbid(cell, self.pythons, self.functions)
             if before is not None:
                 before(cell)
             facts = bench.measure(cell)
@@ -97,10 +99,10 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
     talk: where a person's lines go; with `json` records are all that standard output gets.
     Raises UserError; on Ctrl-C or SIGTERM every process is gone and every record kept.
     """
-    pythons = interpreters.find(profile.pythons(), profile.clients())
-    names = {given: found.name for given, found in pythons.items()}
-    plan = profile.plan(names)
-    here = Here(lane_named(profile.run.lane), this_machine(), {each.name: each for each in pythons.values()})
+    given = interpreters.find(profile.pythons(), profile.clients())
+    pythons = {each.name: each for each in given.values()}
+    plan, functions = _planned(profile, {each: found.name for each, found in given.items()}, pythons)
+    here = Here(lane_named(profile.run.lane), this_machine(), pythons, functions)
     cells = plan.ahead([])
     info = _info(profile, cells, here)
     # Raised for all calls at once: where calls come and go, late ones pile up beyond the schedule's peak.
@@ -111,8 +113,8 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
     try:
         link_latest(RESULTS, journal.folder)
         _say_plan(profile, outlook, here.machine, raised, talk)
-        if pythons:
-            print(f"pythons   {interpreters.legend(pythons)}", file=talk)
+        if given:
+            print(f"pythons   {interpreters.legend(given)}", file=talk)
         if continued:
             total = outlook.done + outlook.left
             print(f"continuing {journal.folder}: {outlook.done} of {total} cells are measured", file=talk)
@@ -129,6 +131,20 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
         raise
     finally:
         journal.close()
+
+
+def _planned(
+    profile: Profile, names: Mapping[str, str], pythons: Mapping[str, Interpreter]
+) -> tuple[Plan, dict[targets.Key, targets.Target]]:
+    """The profile's plan, and what the functions are that its cells call: only then it is known which
+    backends fit one for which none was named."""
+    plan = profile.plan(names)
+    called = [(cell.call, cell.axes.python) for cell in plan.ahead([]) if cell.call]
+    functions = targets.find(called, pythons)
+    if not functions:
+        return plan, functions
+    waits = {name: found.waits for (name, _), found in functions.items() if found.waits is not None}
+    return profile.plan(names, waits), functions
 
 
 class Measure:
@@ -188,10 +204,14 @@ def _measure(
         runner.run(plan, journal, measure, shown)
 
 
-def forbid(cell: Cell, pythons: Mapping[str, Interpreter] = MappingProxyType({})) -> None:
+def forbid(
+    cell: Cell,
+    pythons: Mapping[str, Interpreter] = MappingProxyType({}),
+    functions: Mapping[targets.Key, targets.Target] = MappingProxyType({}),
+) -> None:
     """Raise CellEnded for a cell that this machine cannot run, before anything is started.
 
-    pythons: by name, the interpreters that cells name.
+    pythons: by name, the interpreters that cells name. functions: what people's own are.
     """
     reason = fitting.misfit(cell.backend, cell.client)
     if reason is None:
@@ -199,6 +219,8 @@ def forbid(cell: Cell, pythons: Mapping[str, Interpreter] = MappingProxyType({})
             reason = fitting.missing_import(cell.backend, cell.client)
         else:
             reason = pythons[cell.axes.python].forbids(fitting.imports(cell.backend, cell.client))
+    if reason is None and cell.call is not None:
+        reason = functions[cell.call, cell.axes.python].forbids(cell.backend)
     if reason is None:
         found = limits.read_limits()
         in_flight = cell.in_flight(build(cell.load(), cell.calls))
@@ -239,6 +261,8 @@ def _info(profile: Profile, cells: Sequence[Cell], here: Here) -> dict[str, Any]
         resolved["knees"] = list(searches.values())  # each by its first cell
     if here.pythons:  # another build of the same version makes another run
         resolved["pythons"] = {name: found.build for name, found in here.pythons.items()}
+    if here.functions:  # and so does another text of somebody's own module
+        resolved["calls"] = {name: found.source for (name, _), found in here.functions.items()}
     return {
         "schema": RUN_SCHEMA,
         "hash": run_hash(resolved, fingerprint(dict(here.machine))),

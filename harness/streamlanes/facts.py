@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from streamlanes.mishaps import Mishap
 from streamlanes.workload import Ns, Schedule
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ class TimedPass:
     readings: at ready, about every 100 ms, at drained; ascending. host: before and after. ours_ns: CPU
     of all our processes (parent, launcher, cell, provider) in between. spin_ms: a fixed loop's time
     before and after. provider: its stamps, None for a client without one. provider_stats:
-    what each of its processes said at `/sim/stats`. over_ns: when the pass was over.
+    what each of its processes said at `/sim/stats`. over_ns: when the pass was over. mishaps: what went
+    wrong in the cell, in words, by kind.
     """
 
     schedule: Schedule
@@ -87,6 +89,7 @@ class TimedPass:
     provider_stats: tuple[Mapping[str, Any], ...] = ()
     interpreter: Mapping[str, object] = field(default_factory=dict)
     gc: Mapping[str, float] = field(default_factory=dict)
+    mishaps: Mapping[str, Mishap] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ class Facts:
     budget). full_schedule: of all calls. width: of a bounded backend, else None. drained: every
     admitted call ended before the budget did. memory: the pass, or why there is none. grain_ms: of the
     timers that pace the tokens (Cell.grain_ms). tokens_per_chunk: how many tokens a chunk of the provider
-    brings.
+    brings. own_code: whether the calls are a person's own function.
     """
 
     calls: int
@@ -127,3 +130,4 @@ class Facts:
     provider_cpus: float = 1.0
     tokens_per_chunk: int = 1
     grain_ms: float = 1.0
+    own_code: bool = False

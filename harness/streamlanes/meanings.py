@@ -24,6 +24,8 @@ GROUPS = {
     "work": "the same figures for every lane: units done, rate, CPU per unit",
     "gc": "the garbage collector",
     "provider": "what the provider said of itself; empty where there is none or it did not answer",
+    "errors": "what jobs raised in the cell, by class: `count` and the `message` of the first; the first few "
+    "classes, then `others`. `EventLoopBlocked` is seen and not raised: a person's function stopped its loop",
     "missing": "path to reason, for every figure that is null",
     "quality": "path to quality, for every figure that was not simply measured",
 }
@@ -33,6 +35,7 @@ CELL = {
     "lane": "the family of measurements",
     "backend": "the concurrency model under test",
     "client": "how a job waits for tokens",
+    "call": "the function that client `call` calls, `module:function`; null for other clients",
     "workload": "the shape of the load",
     "calls": "calls asked for",
     "repetition": "from 1; repetition r of all cells is a block",
@@ -169,6 +172,7 @@ PROVIDER = {
     "connections": ("", "connections that the calls came over: fewer than those where they were kept"),
     "peak_in_flight": ("", "most streams at once, the processes' peaks added up"),
     "abandoned": ("", "streams whose caller left before their end"),
+    "unmarked": ("", "requests whose prompt named no call; they leave no times"),
     "faults": ("", "answers with each fault of the `[provider]` table; empty without"),
     "lateness_ms": ("ms", "sent minus due of every token: `p50`, `p99`, `max`, `count`"),
     "late_accepts": ("", "connections that waited more than 50 ms to be accepted"),

@@ -11,8 +11,12 @@ from streamlanes.samples import Outcome
 from streamlanes.workload import Ns, peak_in_flight, predicted_wall_s
 
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 MIN_PLATEAU_S = 1.0
+UNTRACED = Missing(
+    "no call's tokens are those of the last request with its mark, which has the provider's times"
+)
 NO_PLATEAU = Missing("no plateau: fewer than 1 s from the last first token to the first end")
 
 
@@ -64,10 +68,24 @@ class Calls:
         return self._distributions[name]
 
     @cached_property
-    def ok(self) -> npt.NDArray[np.bool_]:
+    def ok(self) -> Bools:
         """Which calls ended ok."""
-        ok: npt.NDArray[np.bool_] = self.stamps.outcome == Outcome.OK
+        ok: Bools = self.stamps.outcome == Outcome.OK
         return ok
+
+    @cached_property
+    def traced(self) -> Bools | Missing:
+        """Which ok calls can be held against the provider's times, which are those of the last request with
+        a call's mark: it saw one, and sent each token before it was received. Only people's own code asks
+        otherwise: without the mark, or once more after the request whose tokens it gave. Of other clients
+        none is left out: there it would be a fault to be seen."""
+        if self.timed.provider is None or not self.facts.own_code or not self.ok.any():
+            return self.ok
+        received, sent = self.stamps.received, self.timed.provider.sent
+        strange = (received > 0) & ((sent == 0) | (received < sent))
+        of_call = np.logical_or.reduceat(strange, self.schedule.first[:-1])
+        traced: Bools = self.ok & (self.timed.provider.seen > 0) & ~of_call
+        return traced if traced.any() else UNTRACED
 
     @cached_property
     def counts(self) -> Ns:
@@ -92,49 +110,66 @@ class Calls:
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     @cached_property
-    def counted(self) -> npt.NDArray[np.bool_]:
+    def counted(self) -> Bools:
         """Token rows that enter latency figures: received, of a call that ended ok."""
         return self.ok[self.token_call] & (self.stamps.received > 0)
 
-    def per_token(self, row_base_ns: Ns) -> Floats:
-        """Received minus (a base per call + the token's offset), ms, over the counted tokens."""
-        due = row_base_ns[self.token_call] + self.schedule.offset_ns
-        return (self.stamps.received - due)[self.counted] / 1e6
+    @cached_property
+    def _traced_tokens(self) -> Bools | Missing:
+        """The counted token rows of traced calls."""
+        traced = self.traced
+        return traced if isinstance(traced, Missing) else self.counted & traced[self.token_call]
+
+    def due_ns(self, base_ns: Ns) -> Ns:
+        """When each token is due: a base per call + the token's offset."""
+        due: Ns = base_ns[self.token_call] + self.schedule.offset_ns
+        return due
 
     @cached_property
     def lateness_ms(self) -> Floats:
         """Received minus due on the absolute schedule."""
-        return self.per_token(self.start_ns)
+        return (self.stamps.received - self.due_ns(self.start_ns))[self.counted] / 1e6
 
     @cached_property
-    def stream_ms(self) -> Floats:
+    def stream_ms(self) -> Floats | Missing:
         """Lateness without the call's start lag, over the plateau's tokens; over all without one."""
-        late = self.per_token(self.model_start_ns)
+        rows = self._traced_tokens
+        if isinstance(rows, Missing):
+            return rows
+        due = self.due_ns(self.model_start_ns)[rows]
+        late: Floats = (self.stamps.received[rows] - due) / 1e6
         window = self.plateau
         if isinstance(window, Missing):
             return late
-        due = (self.model_start_ns[self.token_call] + self.schedule.offset_ns)[self.counted]
         return late[(due >= window.first.at_ns) & (due <= window.last.at_ns)]
 
     @cached_property
-    def client_ms(self) -> Floats:
+    def client_ms(self) -> Floats | Missing:
         """The client's part of lateness: received minus sent; for `timer` received minus due."""
-        if self.timed.provider is None:
-            return self.per_token(self.model_start_ns)
-        return (self.stamps.received - self.timed.provider.sent)[self.counted] / 1e6
+        rows = self._traced_tokens
+        if isinstance(rows, Missing):
+            return rows
+        provider = self.timed.provider
+        sent = self.due_ns(self.model_start_ns) if provider is None else provider.sent
+        return (self.stamps.received - sent)[rows] / 1e6
 
     @cached_property
     def provider_ms(self) -> Floats | Missing:
         """The provider's part of lateness: sent minus (when it saw the request + offset)."""
+        rows = self._traced_tokens
         if self.timed.provider is None:
             return Missing("this client has no provider")
-        due = self.timed.provider.seen[self.token_call] + self.schedule.offset_ns
-        return (self.timed.provider.sent - due)[self.counted] / 1e6
+        if isinstance(rows, Missing):
+            return rows
+        return (self.timed.provider.sent - self.due_ns(self.timed.provider.seen))[rows] / 1e6
 
     @cached_property
-    def start_lag_ms(self) -> Floats:
+    def start_lag_ms(self) -> Floats | Missing:
         """When the model saw the call minus its intended start: what rides on every token."""
-        return (self.model_start_ns - self.start_ns)[self.ok] / 1e6
+        traced = self.traced
+        if isinstance(traced, Missing):
+            return traced
+        return (self.model_start_ns - self.start_ns)[traced] / 1e6
 
     @cached_property
     def queue_ms(self) -> Floats:
@@ -158,7 +193,7 @@ class Calls:
         return (self.model_start_ns - self.stamps.connected)[told] / 1e6
 
     @cached_property
-    def _connected(self) -> npt.NDArray[np.bool_] | Missing:
+    def _connected(self) -> Bools | Missing:
         """Which ok calls have a client that said when it was connected; a library may not tell, nor a
         connection that was there already."""
         if self.timed.provider is None:
@@ -245,28 +280,37 @@ class Calls:
         return int(np.where(ended, self.stamps.count, stamped).sum())
 
     @cached_property
+    def sent_ns(self) -> Ns:
+        """When each call's request was sent, 0 where it was not: as its client stamped it. People's own code
+        does not tell; there it counts when the provider saw the last request with the call's mark."""
+        if not self.facts.own_code or self.timed.provider is None:
+            return self.stamps.sent
+        seen, end = self.timed.provider.seen, self.stamps.end
+        return np.where((end == 0) | (seen <= end), seen, 0)
+
+    @cached_property
     def peak_in_flight(self) -> int:
         """From request sent to the end; a call without an end is in flight until the pass was over."""
-        sent = self.stamps.sent > 0
+        sent = self.sent_ns > 0
         end = np.where(self.stamps.end > 0, self.stamps.end, self.timed.over_ns)
-        return peak_in_flight(self.stamps.sent[sent], end[sent])
+        return peak_in_flight(self.sent_ns[sent], end[sent])
 
     @cached_property
     def mean_in_flight(self) -> float | Missing:
         """Calls in flight, averaged over the time from the first intended start to the last end: each
         from request sent to its end, or until the pass was over."""
-        sent = self.stamps.sent > 0
+        sent = self.sent_ns > 0
         if not sent.any():
             return Missing("no request was sent")
         end = np.where(self.stamps.end > 0, self.stamps.end, self.timed.over_ns)[sent]
         span_ns = end.max() - self.start_ns.min()
-        return float((end - self.stamps.sent[sent]).sum() / span_ns)
+        return float((end - self.sent_ns[sent]).sum() / span_ns)
 
     def share_of_wall_at(self, level: int) -> float:
         """The share of the time from first request to last end in which `level` calls were in flight."""
-        sent = self.stamps.sent > 0
+        sent = self.sent_ns > 0
         end = np.where(self.stamps.end > 0, self.stamps.end, self.timed.over_ns)[sent]
-        times = np.concatenate((self.stamps.sent[sent], end))
+        times = np.concatenate((self.sent_ns[sent], end))
         if len(times) < 2:
             return 0.0
         order = np.argsort(times, kind="stable")

@@ -19,6 +19,7 @@ from streamlanes.clients import CLIENTS
 from streamlanes.facts import CallStamps, CpuReading, Facts, MemoryPass, ProviderStamps, TimedPass
 from streamlanes.lanes.base import Lane
 from streamlanes.limits import cpu_sets
+from streamlanes.mishaps import Mishaps
 from streamlanes.probe.cpu import process_cpu_ns
 from streamlanes.probe.host import HostReading, read_host, spin_ms
 from streamlanes.probe.memory import read_memory
@@ -35,7 +36,7 @@ from streamlanes.samples import (
     provider_columns,
     schedule_columns,
 )
-from streamlanes.workload import Schedule, build
+from streamlanes.workload import Ns, Schedule, build
 
 now_ns = time.perf_counter_ns
 
@@ -61,13 +62,14 @@ def provider_ports(calls: int, somaxconn: int, processes: int) -> int:
 
 
 class Tables:
-    """The three shared tables of a pass."""
+    """The three shared tables of a pass, and what went wrong in words."""
 
     def __init__(self, schedule: Schedule) -> None:
         size = (schedule.calls, schedule.tokens)
         self.schedule = Table.create("schedule", schedule_columns(*size))
         self.calls = Table.create("calls", call_columns(*size))
         self.provider = Table.create("provider", provider_columns(*size))
+        self.mishaps = Mishaps.create()
         for name, values in (
             ("start", schedule.start_ns),
             ("first", schedule.first),
@@ -85,6 +87,7 @@ class Tables:
         """Give the memory back."""
         for table in (self.schedule, self.calls, self.provider):
             table.close()
+        self.mishaps.close()
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,7 @@ class Bench:
             provider_cpus=float(self.sets.provider_processes),
             tokens_per_chunk=cell.tokens_per_chunk,
             grain_ms=cell.grain_ms,
+            own_code=cell.call is not None,
         )
 
     def _timed(self, cell: Cell, schedule: Schedule, budget_s: float) -> tuple[TimedPass, bool]:
@@ -172,6 +176,7 @@ class Bench:
             else:
                 up.child.halt()  # a call that ends while its stamps are copied would have half of them
             calls, sent = up.tables.stamps()
+            mishaps = up.tables.mishaps.read()
             stats = up.providers.stats() if up.providers and word else ()
             if word is not None:
                 up.child.say("exit")
@@ -189,6 +194,7 @@ class Bench:
             provider_stats=stats,
             interpreter=word["facts"] if word else up.interpreter,
             gc=word["gc"] if word else {},
+            mishaps=mishaps,
         ), word is not None
 
     def _memory(self, cell: Cell, full: Schedule) -> MemoryPass | str:
@@ -203,15 +209,17 @@ class Bench:
             with self._up(cell, schedule, hold=True) as up:
                 host_ready, ready = read_host(), read_memory(up.pids)
                 until_ns = _go(up) + int(wait_s * 1e9)
-                received, end = (np.asarray(up.tables.calls[name]) for name in ("received", "end"))
+                got, end = _first_tokens(cell, up.tables), np.asarray(up.tables.calls["end"])
                 try:
-                    while (held := int(((received[first] > 0) & (end == 0)).sum())) < schedule.calls:
+                    while (held := int(((got[first] > 0) & (end == 0)).sum())) < schedule.calls:
                         if now_ns() > until_ns:
                             return f"only {held:,} of {schedule.calls:,} calls in flight after {wait_s:.0f} s"
                         if word := _hear(up.child, READING_S):
+                            if word["word"] == "drained":
+                                return "all calls had ended before memory was read"
                             _expect(word, "")
                 finally:
-                    del received, end
+                    del got, end
                 time.sleep(SETTLE_S)
                 host_plateau = read_host()
                 read = cache(read_mappings)
@@ -295,9 +303,12 @@ class Bench:
             "tls_ca": self.certificate.trusted if cell.axes.tls else None,
             "keep_alive": cell.axes.keep_alive,
             "api": cell.api or wire.DEFAULT,
-            "tokens_per_chunk": cell.tokens_per_chunk,
+            # Of a person's own function words are counted, and each is a token.
+            "tokens_per_chunk": 1 if cell.call else cell.tokens_per_chunk,
             "schedule": {"path": tables.schedule.path, "columns": tables.schedule.columns},
             "samples": {"path": tables.calls.path, "columns": tables.calls.columns},
+            "call": cell.call,
+            "mishaps": tables.mishaps.path,
         }
 
     def bare_bytes(self, python: str | None = None) -> int | None:
@@ -330,6 +341,12 @@ class Bench:
     def close(self) -> None:
         """Leave no process behind."""
         self.launcher.close()
+
+
+def _first_tokens(cell: Cell, tables: Tables) -> Ns:
+    """The column that tells a held call by its first token: received, as a rule. People's own function may
+    give nothing before its end, so there it counts that the provider sent one."""
+    return np.asarray(tables.calls["received"] if cell.call is None else tables.provider["sent"])
 
 
 def spent_ns(readings: Sequence[CpuReading]) -> int:

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from streamlanes.backends import BACKENDS
+from streamlanes.backends import BACKENDS, Waits
 from streamlanes.cells import TEXT_AXES, Axes, Cell, check
-from streamlanes.clients import CLIENTS
+from streamlanes.clients import CALL, CLIENTS
 from streamlanes.errors import UserError, unknown
 from streamlanes.knee import search_of
 from streamlanes.plan import FixedPlan, InTurn, Plan
@@ -53,11 +53,13 @@ class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class Matrix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Every backend at every size, under every combination of the swept axes.
 
-    sweep: axis -> values, one cell (or search) for each. set: axis -> value for all.
+    backends: client `call` may leave them out: all that fit its function. call: that function,
+    "module:function". sweep: axis -> values, one cell (or search) for each. set: axis -> value for all.
     """
 
-    backends: list[str]
+    backends: list[str] = []
     client: str
+    call: str | None = None
     workload: str
     calls: list[int]
     set: dict[str, Any] = {}
@@ -111,23 +113,33 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         every: list[Matrix] = [*self.cells, *self.knee]
         return _distinct(table.client for table in every)
 
-    def plan(self, python_names: Mapping[str, str] = MappingProxyType({})) -> Plan:
+    def plan(
+        self,
+        python_names: Mapping[str, str] = MappingProxyType({}),
+        waits: Mapping[str, Waits] = MappingProxyType({}),
+    ) -> Plan:
         """What is measured: the cells, those again that the host disturbed, then the searches.
 
         Raises UserError for anything not meant.
 
         python_names: interpreter as written -> its name; one without a name keeps what was written.
+        waits: function -> how it waits, which says what backends fit it; one that is not there fits all.
         """
-        cells = FixedPlan(self.expand(python_names), self.run.seed)
-        return InTurn(cells, Spares(cells.cells, self.run.spares), KneePlan(self.searches(python_names)))
+        cells = FixedPlan(self.expand(python_names, waits), self.run.seed)
+        knees = KneePlan(self.searches(python_names, waits))
+        return InTurn(cells, Spares(cells.cells, self.run.spares), knees)
 
-    def expand(self, python_names: Mapping[str, str] = MappingProxyType({})) -> list[Cell]:
+    def expand(
+        self,
+        python_names: Mapping[str, str] = MappingProxyType({}),
+        waits: Mapping[str, Waits] = MappingProxyType({}),
+    ) -> list[Cell]:
         """Every cell of `[[cells]]` once per repetition, equal ones once. Raises UserError for anything not
         meant, and where there is neither a cell nor a search."""
         found: dict[str, Cell] = {}
         for table in self.cells:
             for repetition in range(1, (table.repeats or self.run.repeats) + 1):
-                for cell in self._cells(table, python_names, repetition):
+                for cell in self._cells(table, python_names, waits, repetition):
                     found.setdefault(cell.id, cell)
                     if len(found) > MAX_CELLS:
                         raise UserError(f"more than {MAX_CELLS:,} cells; name fewer")
@@ -135,11 +147,15 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             raise UserError(f"profile {self.name or 'given'} names no cell; add a [[cells]] table")
         return list(found.values())
 
-    def searches(self, python_names: Mapping[str, str] = MappingProxyType({})) -> list[Search]:
+    def searches(
+        self,
+        python_names: Mapping[str, str] = MappingProxyType({}),
+        waits: Mapping[str, Waits] = MappingProxyType({}),
+    ) -> list[Search]:
         """Every search of `[[knee]]`, equal ones once. Raises UserError for anything not meant."""
         found: dict[str, Search] = {}
         for table in self.knee:
-            for cell in self._cells(table, python_names, repetition=1):
+            for cell in self._cells(table, python_names, waits, repetition=1):
                 one = search(cell, float(table.bound_ms), table.start_per_s)
                 found.setdefault(search_of(one.cell.id), one)
                 if len(found) > MAX_CELLS:
@@ -148,8 +164,11 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             raise UserError(f"profile {self.name or 'given'}: [[knee]] names no backend or no size")
         return list(found.values())
 
-    def _cells(self, table: Matrix, python_names: Mapping[str, str], repetition: int) -> Iterator[Cell]:
-        for backend, calls in itertools.product(table.backends, table.calls):
+    def _cells(
+        self, table: Matrix, python_names: Mapping[str, str], waits: Mapping[str, Waits], repetition: int
+    ) -> Iterator[Cell]:
+        backends = table.backends or _fitting(table, waits)
+        for backend, calls in itertools.product(backends, table.calls):
             for combination in _combinations(table.sweep):
                 axes = {**self.workload, **table.set, **combination}
                 if "python" in axes:
@@ -160,10 +179,13 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         asked = parse_axes(axes)
         if backend in BACKENDS and table.client in CLIENTS:
             asked = asked.that_matter(BACKENDS[backend], CLIENTS[table.client])
+        if table.client == CALL:  # a person's own code speaks as it likes
+            asked = msgspec.structs.replace(asked, api=None)
         cell = Cell(
             lane=self.run.lane,
             backend=backend,
             client=table.client,
+            call=table.call,
             workload=table.workload,
             calls=calls,
             axes=asked,
@@ -187,14 +209,15 @@ _TABLES = {"run": RunTable, "cells": CellsTable, "knee": KneeTable, "provider": 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line asks of a profile.
 
-    Any of backends, clients, calls, workload, lane and settings replaces the profile's matrix, with
-    one repetition. Backends and client that are not named come from the profile; calls are then
-    DEFAULT_CALLS and the workload DEFAULT_WORKLOAD. knee: likewise, and in place of cells of the matrix their
-    knees are sought.
+    Any of backends, clients, functions, calls, workload, lane and settings replaces the profile's matrix,
+    with one repetition. Backends and client that are not named come from the profile (for a function: all
+    backends that fit it); calls are then DEFAULT_CALLS and the workload DEFAULT_WORKLOAD. knee: likewise, and
+    in place of cells of the matrix their knees are sought.
     """
 
     backends: list[str] = []
     clients: list[str] = []
+    functions: list[str] = []
     calls: list[int] = []
     workload: str | None = None
     lane: str | None = None
@@ -212,13 +235,17 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
             budget_s=self.budget_s if self.budget_s is not None else profile.run.budget_s,
         )
         changed: dict[str, Any] = {"run": run}
+        asked = (
+            *(self.backends, self.clients, self.functions, self.calls),
+            *(self.workload, self.lane, self.settings),
+        )
         if self.knee:
             if self.repeats:
                 raise UserError(
                     "--repeats means nothing to --knee: a search repeats what is in doubt; leave it out"
                 )
             changed |= {"name": CUSTOM, "cells": [], "knee": self._matrix(profile, KneeTable)}
-        elif self.backends or self.clients or self.calls or self.workload or self.lane or self.settings:
+        elif any(asked):
             cells = self._matrix(profile, CellsTable, repeats=self.repeats or 1)
             changed |= {"name": CUSTOM, "cells": cells, "knee": []}
         elif self.repeats:
@@ -234,16 +261,26 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
             names = [name for name in names if name not in BACKENDS or not BACKENDS[name].bounded]
         return [
             kind(
-                backends=self.backends or names,
+                backends=self.backends or ([] if client == CALL else names),
                 client=client,
+                call=function,
                 workload=self.workload or ("trace" if "trace" in self.settings else DEFAULT_WORKLOAD),
                 calls=self.calls or [DEFAULT_CALLS],
                 set={axis: values[0] for axis, values in self.settings.items() if len(values) == 1},
                 sweep={axis: values for axis, values in self.settings.items() if len(values) > 1},
                 **more,
             )
-            for client in self.clients or [tables[0].client]
+            for client, function in self._ways(tables)
         ]
+
+    def _ways(self, tables: Sequence[Matrix]) -> list[tuple[str, str | None]]:
+        """Clients, `call` once for each function: those that were named, else the profile's."""
+        clients = self.clients or ([CALL] if self.functions else [tables[0].client])
+        if self.functions and CALL not in clients:
+            clients = [*clients, CALL]
+        functions = self.functions or _distinct(each.call for each in tables if each.call)
+        own: list[str | None] = [*functions] or [None]
+        return [(client, function) for client in clients for function in (own if client == CALL else [None])]
 
 
 def load(name: str) -> Profile:
@@ -326,6 +363,20 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def _fitting(table: Matrix, waits: Mapping[str, Waits]) -> list[str]:
+    """The backends of a table that names none: for a function all that fit it, but for a search those that
+    hold every call in flight."""
+    if table.client != CALL:
+        kind = "knee" if isinstance(table, KneeTable) else "cells"
+        raise UserError(
+            f"a [[{kind}]] table of client {table.client!r} names no backend; add backends = [...]"
+        )
+    fit = {
+        name: info for name, info in BACKENDS.items() if info.waits is waits.get(table.call or "", info.waits)
+    }
+    return [name for name, info in fit.items() if not (info.bounded and isinstance(table, KneeTable))]
 
 
 def _distinct(names: Iterable[str]) -> list[str]:

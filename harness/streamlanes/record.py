@@ -80,7 +80,8 @@ class Flag(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class CellInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was measured. `id` is the cell's identity within a run; `axes` holds resolved values, `asked`
     those that the profile or the command line had set, `provider` what the profile set of the provider.
-    `knee_bound_ms`: of a step of a knee search the bound it was held to, null for every other cell."""
+    `call`: the function that client `call` calls. `knee_bound_ms`: of a step of a knee search the bound it
+    was held to, null for every other cell."""
 
     id: str
     lane: str
@@ -92,7 +93,15 @@ class CellInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     axes: dict[str, Any]
     asked: dict[str, Any] = {}
     provider: dict[str, Any] = {}
+    call: str | None = None
     knee_bound_ms: float | None = None
+
+
+class Error(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One kind of error within the cell: how often it was met, and the message of the first."""
+
+    count: int
+    message: str
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,7 +109,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     machine: what it ran on (CPU count, memory, kernel, interpreter, library versions; no names).
     interpreter: what the measured process reported of itself (loop class, GIL, stack size, ...).
-    missing: path -> reason, for every null figure. quality: path -> how it was obtained.
+    errors: class -> what jobs raised (and `EventLoopBlocked`, which is seen and not raised); the first few
+    classes, the others counted together. missing: path -> reason, for every null figure. quality: path ->
+    how it was obtained.
     """
 
     schema: str = SCHEMA
@@ -116,6 +127,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     work: Figures = {}
     gc: Figures = {}
     provider: Figures = {}
+    errors: dict[str, Error] = {}
     missing: dict[str, str] = {}
     quality: dict[str, Quality] = {}
 

@@ -10,8 +10,9 @@ import numpy as np
 from streamlanes.cells import Cell
 from streamlanes.facts import Facts, Missing
 from streamlanes.flags import flags
+from streamlanes.interpreters import without_folders
 from streamlanes.lanes.base import Lane
-from streamlanes.record import CellInfo, Quality, Record, Status, StatusName
+from streamlanes.record import CellInfo, Error, Quality, Record, Status, StatusName
 from streamlanes.samples import Outcome
 from streamlanes.workload import build
 
@@ -42,6 +43,7 @@ def record(cell: Cell, lane: Lane, machine: Mapping[str, Any], facts: Facts) -> 
         status=status(facts),
         flags=flags(facts, view),
         interpreter=dict(facts.timed.interpreter),
+        errors=errors(facts),
         missing=missing,
         quality=quality,
         **_grouped(groups),
@@ -100,6 +102,7 @@ def info(cell: Cell, interpreter: Mapping[str, Any]) -> CellInfo:
         lane=cell.lane,
         backend=cell.backend,
         client=cell.client,
+        call=cell.call,
         workload=cell.workload,
         calls=cell.calls,
         repetition=cell.repetition,
@@ -108,6 +111,14 @@ def info(cell: Cell, interpreter: Mapping[str, Any]) -> CellInfo:
         provider=cell.provider.set_values() if cell.provider else {},
         knee_bound_ms=cell.knee_bound_ms,
     )
+
+
+def errors(facts: Facts) -> dict[str, Error]:
+    """What went wrong in the cell, in words; no folder of this machine is told."""
+    return {
+        kind: Error(mishap.count, without_folders(mishap.message))
+        for kind, mishap in facts.timed.mishaps.items()
+    }
 
 
 def provider(facts: Facts) -> dict[str, Any]:
@@ -127,6 +138,7 @@ def provider(facts: Facts) -> dict[str, Any]:
         "connections": None if stamps is None else np.unique(stamps.accepted[stamps.seen > 0]).size,
         "peak_in_flight": _total(said, "peak_in_flight"),  # of several processes: not at one instant
         "abandoned": _total(said, "abandoned"),
+        "unmarked": _total(said, "unmarked"),
         "faults": _counts(said, "faults"),
         "late_accepts": None if waited_ns is None else int((waited_ns > LATE_ACCEPT_NS).sum()),
         "lateness_ms": late[0],

@@ -2,7 +2,7 @@
 
 A line is a backend; where one backend was measured with several settings of an axis side by side
 (thread stacks of 256 KiB and 8 MiB), each setting is a line of its own and named so, but for the one
-it has when nothing is asked.
+it has when nothing is asked. Of people's own functions each is a line too, named where there are several.
 """
 
 from collections import defaultdict
@@ -20,11 +20,14 @@ _UNKNOWN = "default"
 """A value that nothing set and no cell that ran has told."""
 
 _UNITS = (("_per_s", "/s"), ("_kib", " KiB"), ("_ms", " ms"), ("_s", " s"))
+_Family = tuple[str, str | None, str, int, str]
+"""Client, function, workload, calls, backend: what is the same in all settings of an axis side by side."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One way of running: a backend, and the axes that set it apart from its own other lines."""
+    """One way of running: a backend, and what sets it apart from its own other lines: a person's function
+    (`call`), settings of axes."""
 
     backend: str
     variant: tuple[tuple[str, str], ...] = ()
@@ -87,16 +90,18 @@ def points(records: Iterable[Record]) -> list[Point]:
     known = list(records)
     varied = _varied(known)
     plainly = _plainly(known, varied)
+    several = len({record.cell.call for record in known if record.cell.call}) > 1
     groups: dict[tuple[str, str, int, Line], list[Record]] = defaultdict(list)
     for record in known:
         cell = record.cell
         family = _family(record)
-        variant = (
+        function = [("call", cell.call)] if cell.call and several else []
+        settings = (
             (axis, _text(cell.axes.get(axis)))
             for axis in varied[family]
             if axis in cell.asked and _text(cell.axes.get(axis)) != plainly[family].get(axis)
         )
-        line = Line(cell.backend, tuple(variant))
+        line = Line(cell.backend, (*function, *settings))
         groups[cell.client, cell.workload, cell.calls, line].append(record)
     found = [
         Point(
@@ -118,7 +123,7 @@ def select(records: Iterable[Record], varied: str | None, *, single: bool = Fals
     single: also of a family that has one value of the axis only.
     What all cells of a family were asked for (a seed, a token count) is the run's frame and no sweep.
     """
-    families: dict[tuple[str, str, int, str], list[Record]] = defaultdict(list)
+    families: dict[_Family, list[Record]] = defaultdict(list)
     for record in records:
         families[_family(record)].append(record)
     found: list[Record] = []
@@ -150,7 +155,9 @@ def line_order(line: Line) -> tuple[int, str, tuple[tuple[float, str], ...]]:
 
 
 def setting(axis: str, value: str) -> str:
-    """An axis and its value in words: `stack_kib`, `256` is `stack 256 KiB`."""
+    """An axis and its value in words: `stack_kib`, `256` is `stack 256 KiB`; of a function its name."""
+    if axis == "call":
+        return value
     for suffix, unit in _UNITS:
         if axis.endswith(suffix):
             amount = value if value == _UNKNOWN else f"{value}{unit}"
@@ -168,20 +175,19 @@ def by_reason(found: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
     return list(groups.items())
 
 
-def _family(record: Record) -> tuple[str, str, int, str]:
-    return record.cell.client, record.cell.workload, record.cell.calls, record.cell.backend
+def _family(record: Record) -> _Family:
+    cell = record.cell
+    return cell.client, cell.call, cell.workload, cell.calls, cell.backend
 
 
-def _varied(records: Sequence[Record]) -> dict[tuple[str, str, int, str], list[str]]:
+def _varied(records: Sequence[Record]) -> dict[_Family, list[str]]:
     """The axes that differ within one repetition of one family: settings compared side by side.
 
     Only those that one cell at the least was asked for: the others follow from them. Across repetitions
     nothing is compared, so a seed of its own for each makes no line of its own.
     """
-    asked: dict[tuple[str, str, int, str], set[str]] = defaultdict(set)
-    seen: dict[tuple[str, str, int, str], dict[tuple[int, str], set[str]]] = defaultdict(
-        lambda: defaultdict(set)
-    )
+    asked: dict[_Family, set[str]] = defaultdict(set)
+    seen: dict[_Family, dict[tuple[int, str], set[str]]] = defaultdict(lambda: defaultdict(set))
     for record in records:
         asked[_family(record)] |= record.cell.asked.keys()
         for axis, value in record.cell.axes.items():
@@ -197,10 +203,10 @@ def _varied(records: Sequence[Record]) -> dict[tuple[str, str, int, str], list[s
 
 
 def _plainly(
-    records: Sequence[Record], varied: Mapping[tuple[str, str, int, str], Sequence[str]]
-) -> dict[tuple[str, str, int, str], dict[str, str]]:
+    records: Sequence[Record], varied: Mapping[_Family, Sequence[str]]
+) -> dict[_Family, dict[str, str]]:
     """The value of each varied axis where a family was not asked for any."""
-    found: dict[tuple[str, str, int, str], dict[str, str]] = defaultdict(dict)
+    found: dict[_Family, dict[str, str]] = defaultdict(dict)
     for record in records:
         axes = varied[_family(record)]
         if not set(axes) & record.cell.asked.keys():

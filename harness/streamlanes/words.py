@@ -2,10 +2,11 @@
 
 import math
 
-from streamlanes.record import FlagName, Record, StatusName
+from streamlanes.record import Error, FlagName, Record, StatusName
 
 _BARE_UNITS = frozenset({"", "1", "count", "ratio"})
 _BYTES = frozenset({"B", "bytes"})
+_ERRORS = 2  # a note has little room; the record has more of them
 _UNIT_SUFFIXES = frozenset({"bytes", "kib", "us", "ms", "s"})
 _SPELLED = {
     "cpu": "CPU", "e2e": "end to end", "fds": "open files", "gc": "GC", "pss": "PSS", "rss": "RSS",
@@ -87,9 +88,16 @@ def short_ending(record: Record) -> str:
 
 
 def notes(record: Record) -> list[str]:
-    """What a reader must know beside the figures: the ending, then the flags."""
+    """What a reader must know beside the figures: the ending, the flags, the first errors."""
     found = [text] if (text := ending(record)) else []
-    return found + [_bounded(record) if flag.name is FlagName.BOUNDED else flag.name for flag in record.flags]
+    found += [_bounded(record) if flag.name is FlagName.BOUNDED else flag.name for flag in record.flags]
+    return found + [error(kind, met) for kind, met in record.errors.items()][:_ERRORS]
+
+
+def error(kind: str, met: Error) -> str:
+    """A kind of error and how often: `ValueError: no such model (37 times)`."""
+    times = "once" if met.count == 1 else f"{met.count:,} times"
+    return f"{kind}: {met.message} ({times})" if met.message else f"{kind} ({times})"
 
 
 def why_missing(record: Record, path: str) -> str:

@@ -60,6 +60,44 @@ def test_without_an_index_the_next_free_call_is_taken(serving: Serving):
     assert serving.stamps["seen"][1] > 0
 
 
+def test_a_call_that_is_asked_for_again_has_the_times_of_the_last_request(serving: Serving):
+    first, row = serving.plan.first, serving.stamps
+    serving.chat("[call 2] plan")
+    before = [row["seen"][2], *row["sent"][first[2] : first[3]]]
+    assert serving.chat("[call 2] answer")[0] == 200
+    after = [row["seen"][2], *row["sent"][first[2] : first[3]]]
+    assert all(late > early for early, late in zip(before, after, strict=True))
+    assert after[1:] == sorted(after[1:])
+    assert row["seen"][1] == row["seen"][3] == 0, "no other call was touched"
+    stats = serving.stats()
+    assert (stats["requests"], stats["unmarked"], stats["tokens"]) == (2, 0, 6)
+
+
+def test_while_a_call_is_asked_for_again_its_old_times_are_gone():
+    up = Serving(hold=True)
+    first = up.plan.first
+    with up.connect() as one, up.connect() as other:
+        for connection in (one, other):
+            connection.sendall(post("x", "/v1/chat/completions", request_body("[call 1] hi")))
+            connection.recv(65536)
+        assert up.stamps["sent"][first[1]] > up.stamps["seen"][1]
+        assert list(up.stamps["sent"][first[1] + 1 : first[2]]) == [0, 0]
+    up.close()
+
+
+def test_in_a_cell_a_request_without_a_mark_is_served_and_leaves_no_times():
+    up = Serving(marked_only=True)
+    assert up.chat("[call 0] hi")[0] == 200
+    before = {name: list(up.stamps[name]) for name in ("accepted", "seen", "sent")}
+    status, body = up.chat("hello")
+    assert (status, len(EventDecoder().feed(body)) > 3) == (200, True)
+    assert {name: list(up.stamps[name]) for name in before} == before
+    stats = up.stats()
+    up.close()
+    assert (stats["requests"], stats["unmarked"], stats["tokens"]) == (2, 1, 6)
+    assert stats["lateness_ms"]["count"] == 3
+
+
 def test_a_connection_is_kept_for_the_next_request(serving: Serving):
     with serving.connect() as connection:
         for call in (0, 1):

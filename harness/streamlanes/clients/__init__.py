@@ -68,6 +68,9 @@ _HTTPX = ("httpx2", "httpcore2", "httpx", "httpcore", "h11")
 """What an SDK stands on: the first two, or in older versions the next two."""
 _SDK_WIDEN = "http_client=DefaultAsyncHttpxClient(limits=Limits(max_connections={}))"
 
+CALL = "call"
+"""The client that calls a person's own function."""
+
 CLIENTS: dict[str, ClientInfo] = {
     "timer": ClientInfo(forms=_forms("timer"), network=False, fds_per_call=0),
     "streams": ClientInfo(forms=_forms("streams"), network=True, fds_per_call=1, keeps=False),
@@ -78,4 +81,5 @@ CLIENTS: dict[str, ClientInfo] = {
     **_library("requests", "urllib3", waits=_BLOCKING),
     **_library("openai", *_HTTPX, dialect="openai", pool=1000, widen=_SDK_WIDEN),
     **_library("anthropic", *_HTTPX, waits=_ASYNC, dialect="anthropic", pool=1000, widen=_SDK_WIDEN),
+    CALL: ClientInfo(forms=_forms("call"), network=True, fds_per_call=1),  # people's own: one at the least
 }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from streamlanes import wire
+from streamlanes.mishaps import Mishaps
 from streamlanes.samples import Outcome, Table
 
 now_ns: Callable[[], int] = time.perf_counter_ns
@@ -70,7 +71,8 @@ class Setting:
     calls: how many there are in all, which is what a pool is sized to.
     keep_alive: whether a connection is kept for a later call; None: as the client does by itself.
     api: the dialect that is spoken, by its name in `wire`. tokens_per_chunk: how many tokens a chunk of
-    the provider's brings.
+    the provider's brings. call: the function that client `call` calls, "module:function". mishaps: where
+    what went wrong is noted.
     """
 
     schedule: Table
@@ -81,6 +83,8 @@ class Setting:
     keep_alive: bool | None = None
     api: str = wire.DEFAULT
     tokens_per_chunk: int = 1
+    call: str | None = None
+    mishaps: Mishaps | None = None
 
     def address(self, call: int) -> Address:
         """The provider's address for this call."""

@@ -88,6 +88,13 @@ class Receiver:
 
     def tokens(self, count: int, now_ns: int, *, visible: bool = True) -> None:
         """Take `count` chunks received at now_ns that brought text, or (not visible) reasoning."""
+        if self._quick and count == 1:
+            self.count += 1
+            row = self._row
+            if row < self._limit:
+                self._received[row] = now_ns
+                self._row = row + 1
+            return
         self.event(now_ns)
         if visible and not self._seen:
             self._seen = True
@@ -163,8 +170,10 @@ class IoJob:
             await self._client.stream(into)
         except (ProtocolError, EventTooLong):
             into.end(Outcome.PROTOCOL_ERROR, now_ns())
-        except Exception:
+        except (Exception, SystemExit) as error:  # people's own code may exit: that is no end of the cell
             into.end(Outcome.JOB_ERROR, now_ns())
+            if self._setting.mishaps is not None:
+                self._setting.mishaps.error(error)
         except BaseException:  # cancelled or torn down: the call is accounted for all the same
             into.end(Outcome.CANCELLED, now_ns())
             raise

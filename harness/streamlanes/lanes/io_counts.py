@@ -35,6 +35,12 @@ def _extra(calls: Calls) -> int:
     return int((calls.stamps.count - calls.counts).clip(min=0).sum())
 
 
+def _untraced(calls: Calls) -> int:
+    """ok calls that no figure enters which needs the provider's times."""
+    traced = calls.traced
+    return int(calls.ok.sum()) - (0 if isinstance(traced, Missing) else int(traced.sum()))
+
+
 def _attempts(calls: Calls) -> int | Missing:
     """What the provider saw: a client that tries again, or never came through, is not told by its stamps."""
     if calls.timed.provider is None:
@@ -97,6 +103,12 @@ COUNTS = (
     ),
     _count("lost_tokens", "scheduled tokens of ok calls that did not come", _lost, LOWER),
     _count("extra_tokens", "tokens beyond the schedule", _extra, LOWER),
+    _count(
+        "untraced",
+        "ok calls whose tokens cannot be held against the provider's times: of people's own code alone",
+        _untraced,
+        LOWER,
+    ),
     _count(
         "unaccounted_calls",
         "admitted calls that never began",

@@ -33,7 +33,14 @@ async def _main(spec: dict[str, Any], tables: tuple[Table, Table]) -> None:
 
     loop.add_reader(0, over)
     behaviour = msgspec.convert(spec["behaviour"], Behaviour)
-    streams = Streams(loop, *tables, int(spec["tick_ns"]), hold=bool(spec["hold"]), behaviour=behaviour)
+    streams = Streams(
+        loop,
+        *tables,
+        int(spec["tick_ns"]),
+        hold=bool(spec["hold"]),
+        behaviour=behaviour,
+        marked_only=True,
+    )
     plain, secure = (listen(str(spec["host"]), spec[which]) for which in ("ports", "tls_ports"))
     context = server_context(*spec["certificate"]) if spec["certificate"] else None
     ports, tls_ports = ([each.getsockname()[1] for each in sockets] for sockets in (plain, secure))

@@ -29,12 +29,13 @@ class Stream:
     call's offsets: a provider never catches up for a caller that came late.
 
     writes: what is sent, for an answer that is not one token an event from the first to the last; None for
-    the others, which are rendered from the call and k. upcoming: the next of them.
+    the others, which are rendered from the call and k. upcoming: the next of them. sent: where its send
+    times go.
     """
 
     __slots__ = (
-        "base_ns", "call", "call_id", "frames", "k", "keep", "over", "prompt_tokens", "row", "send", "stop",
-        "transport", "upcoming", "writes",
+        "base_ns", "call", "call_id", "frames", "k", "keep", "over", "prompt_tokens", "row", "send", "sent",
+        "stop", "transport", "upcoming", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -45,8 +46,10 @@ class Stream:
         transport: asyncio.Transport,
         keep: bool,
         ask: Ask,
+        sent: memoryview,
     ) -> None:
         self.call = call
+        self.sent = sent
         self.call_id = call_id(call)
         self.frames: Frames = ask.frames
         self.prompt_tokens = ask.prompt_tokens
@@ -70,6 +73,7 @@ class Counts:
     peak_in_flight: int = 0
     tokens: int = 0
     abandoned: int = 0  # streams whose caller left before the end
+    unmarked: int = 0  # requests whose prompt named no call
     faults: Counter[str] = field(default_factory=Counter)
 
 
@@ -77,6 +81,7 @@ class Streams:
     """All streams of one provider process, driven by one wheel.
 
     hold: the memory pass: nothing is sent after a call's first token until `release`, and no call fails.
+    marked_only: in a cell every index is somebody's call: a request whose prompt names none leaves no times.
     """
 
     def __init__(
@@ -87,6 +92,8 @@ class Streams:
         tick_ns: int,
         hold: bool,
         behaviour: Behaviour = _PLAIN,
+        *,
+        marked_only: bool = False,
     ) -> None:
         self.counts = Counts()
         self.holding = hold
@@ -99,24 +106,32 @@ class Streams:
         self._accepted = stamps["accepted"]
         self._seen = stamps["seen"]
         self._sent = stamps["sent"]
+        self._marked_only = marked_only
+        self._unkept = memoryview(bytearray(8 * len(self._sent) if marked_only else 0)).cast("q")
         self._tick_ns = tick_ns
         self._wheel = Wheel(loop, tick_ns, self._fire)
 
     def begin(self, ask: Ask, accepted_ns: int, transport: asyncio.Transport, keep: bool = True) -> Stream:
-        """Start answering. Without an index the next free one is taken; one beyond the schedule
-        wraps around (someone's own client may make any number of calls)."""
+        """Start answering. Without an index the next one is taken; one beyond the schedule wraps around
+        (someone's own client may make any number of calls). A call that is asked for again has the times
+        of the last request (decision 13)."""
         call = ask.call
         if call is None:
+            self.counts.unmarked += 1
             call = self._next_call
             self._next_call += 1
         row = call % self.calls
-        if call >= self.calls:  # the schedule begins again: what it sent before is of another call
-            for token in range(self._first[row], self._first[row + 1]):
-                self._sent[token] = 0
+        first, stop = self._first[row], self._first[row + 1]
         base_ns = now_ns()
-        self._accepted[row] = accepted_ns
-        self._seen[row] = base_ns
-        stream = Stream(call, (self._first[row], self._first[row + 1]), base_ns, transport, keep, ask)
+        if ask.call is None and self._marked_only:
+            sent = self._unkept
+        else:
+            sent = self._sent
+            if self._seen[row]:
+                sent[first:stop] = memoryview(bytes(8 * (stop - first))).cast("q")
+            self._accepted[row] = accepted_ns
+            self._seen[row] = base_ns
+        stream = Stream(call, (first, stop), base_ns, transport, keep, ask, sent)
         counts = self.counts
         counts.requests += 1
         counts.in_flight += 1
@@ -173,7 +188,7 @@ class Streams:
         data = b"".join(pieces)
         at = now_ns()
         for each in range(stream.row, row):
-            self._sent[each] = at
+            stream.sent[each] = at
         self.counts.tokens += row - stream.row
         stream.row = row
         if ends:
@@ -190,7 +205,7 @@ class Streams:
         while (write := stream.upcoming) is not None and not stream.transport.is_closing():
             at = now_ns()
             for row in range(stream.row, stream.row + write.tokens):
-                self._sent[row] = at
+                stream.sent[row] = at
             self.counts.tokens += write.tokens
             stream.row += write.tokens
             if write.then is not Then.MORE:
@@ -243,6 +258,7 @@ class Streams:
             "peak_in_flight": counts.peak_in_flight,
             "tokens": counts.tokens,
             "abandoned": counts.abandoned,
+            "unmarked": counts.unmarked,
             "faults": dict(counts.faults),
             "cpu_s": time.process_time(),
             "lateness_ms": self._lateness_ms(),

@@ -61,7 +61,10 @@ def _provider(table: Mapping[str, Any]) -> str:
 
 
 def _client(point: Point) -> str:
-    return f"{point.client} over TLS" if point.records[0].cell.axes.get("tls") else point.client
+    """The client, with the function where it calls a person's own."""
+    cell = point.records[0].cell
+    name = point.client if cell.call is None else f"{point.client} {cell.call}"
+    return f"{name} over TLS" if cell.axes.get("tls") else name
 
 
 def _named(machine: Mapping[str, Any], *keys: str) -> str:

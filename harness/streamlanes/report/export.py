@@ -11,6 +11,7 @@ import msgspec
 from streamlanes.errors import UserError
 from streamlanes.record import Record
 from streamlanes.report.load import Run
+from streamlanes.words import error
 
 if TYPE_CHECKING:
     import pandas
@@ -21,7 +22,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 def rows(records: Iterable[Record]) -> list[dict[str, Any]]:
     """One flat row a record: dotted path -> value; None for a figure that was not obtained.
 
-    `flags` holds the names, `missing` the reasons as `path: reason; ...`, `quality` likewise.
+    `flags` holds the names, `missing` the reasons as `path: reason; ...`, `quality` and `errors` likewise.
     """
     return [_row(record) for record in records]
 
@@ -68,6 +69,7 @@ def write_csv(run: Run, path: Path) -> Path:
 def _row(record: Record) -> dict[str, Any]:
     raw = msgspec.to_builtins(record)
     raw["flags"] = " ".join(flag.name for flag in record.flags)
+    raw["errors"] = "; ".join(error(kind, met) for kind, met in record.errors.items())
     raw["missing"] = "; ".join(f"{path}: {reason}" for path, reason in record.missing.items())
     raw["quality"] = "; ".join(f"{path}: {quality}" for path, quality in record.quality.items())
     return dict(_flat(raw, ""))
