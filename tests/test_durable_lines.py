@@ -15,7 +15,10 @@ def trial(how: How = How.KILL, counts: Counts | None = None, **more: object) -> 
 
 
 def test_a_kill_is_a_line():
-    assert durable_lines.trial_line(trial(), 1, 30) == "[1/30] sqlite/SIGKILL/in-commit passage 3  clean  redone 2"
+    assert (
+        durable_lines.trial_line(trial(), 1, 30)
+        == "[1/30] sqlite/SIGKILL/in-commit passage 3  clean  redone 2"
+    )
     wrong = durable_lines.trial_line(trial(counts=Counts(lost=1, duplicated=2)), 2, 30)
     assert "WRONG: 1 lost, 2 duplicated, 0 false done, 0 unfinished" in wrong
     missed = Trial(trial().kill, False, Counts(), None)

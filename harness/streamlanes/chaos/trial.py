@@ -138,7 +138,7 @@ def _recover(kill: Kill, size: Size, at: Place, leases: Leases, processes: list[
     processes.append(rescuer)
     until(lambda: rescuer.over() or rescuer.at_ns("claimed") is not None, [rescuer])
     if kill.how is How.STOP:
-        psutil.Process(victim.child.pid).resume()
+        _wake(victim)
     until(rescuer.over, processes)
     up, claimed, kept = (rescuer.at_ns(event) for event in ("up", "claimed", "kept"))
     return Recovery(
@@ -163,7 +163,7 @@ def _detected_ns(kill: Kill, size: Size, leases: Leases, victim: Process) -> int
         reaped: Future[Sequence[str]] = leases.reap()
         while not reaped.done() and time.monotonic() < until:
             if kill.how is How.STOP and time.monotonic() > began + patience_s:
-                psutil.Process(victim.child.pid).resume()
+                _wake(victim)
             time.sleep(POLL_S)
         if reaped.result(0):
             return time.monotonic_ns()
@@ -171,6 +171,12 @@ def _detected_ns(kill: Kill, size: Size, leases: Leases, victim: Process) -> int
             return None
         time.sleep(POLL_S)
     return None
+
+
+def _wake(stopped: Process) -> None:
+    """Let a worker go on; it may have been woken before, and be done."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        psutil.Process(stopped.child.pid).resume()
 
 
 def _trial(  # noqa: PLR0913, PLR0917  # all that a trial left behind

@@ -1,5 +1,7 @@
 """What can go wrong, one line each: which execution, what happened, what to do."""
 
+from typing import Self
+
 
 class DurableError(Exception):
     """A failure that its reader can act on; nothing that was acknowledged is lost by it.
@@ -11,16 +13,14 @@ class DurableError(Exception):
         subject = "the store" if execution is None else f"execution {execution}"
         super().__init__(f"{subject}: {' '.join(what.split())}; {remedy}")
         self.execution = execution
+        self._parts = (what, remedy)
+
+    def about(self, execution: str | None) -> Self:
+        """The same failure, as one execution meets it."""
+        return type(self)(execution, *self._parts)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_again, (type(self), self.args, self.execution))
-
-
-def _again(kind: type[DurableError], args: tuple[object, ...], execution: str | None) -> DurableError:
-    """An error as it was, after pickling: what built its text is not kept."""
-    made = kind.__new__(kind)
-    made.args, made.execution = args, execution
-    return made
+        return (type(self), (self.execution, *self._parts))
 
 
 class StateError(DurableError):

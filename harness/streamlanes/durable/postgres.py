@@ -92,7 +92,7 @@ class Postgres:
         )
         self._pool.open()
         try:
-            self._patiently(lambda connection: _lay(connection, schema), None)
+            self._patiently(lambda connection: _lay(connection, schema))
         except BaseException:
             self._pool.close()
             raise
@@ -106,7 +106,7 @@ class Postgres:
     def read(self, template: str, params: Params) -> Sequence[Row]:
         """See Database."""
         self._mine(None)
-        return self._patiently(lambda connection: self._run(connection, template, params).rows, None)
+        return self._patiently(lambda connection: self._run(connection, template, params).rows)
 
     def close(self) -> None:
         """See Database. In a process that was forked off, it does nothing: the sockets are not its own."""
@@ -121,8 +121,7 @@ class Postgres:
             raise Forked(execution, what, "open the store again in each process")
 
     def _commit(self, requests: Sequence[Request]) -> Sequence[Any]:
-        execution = requests[0].execution if len(requests) == 1 else None
-        done = self._patiently(lambda connection: self._transact(connection, requests), execution)
+        done = self._patiently(lambda connection: self._transact(connection, requests))
         reach(Point.AFTER_COMMIT)
         self.counts.commits += 1
         self.counts.requests += len(requests)
@@ -186,14 +185,14 @@ class Postgres:
                 return
             except psycopg.Error as error:
                 if time.monotonic() > until or not isinstance(error, psycopg.OperationalError):
-                    raise self._away(error, None) from None
+                    raise self._away(error) from None
                 time.sleep(AGAIN.wait_s(attempt, self._draw))
 
-    def _away(self, error: psycopg.Error, execution: str | None) -> Unreachable:
+    def _away(self, error: psycopg.Error) -> Unreachable:
         remedy = "start it, or name another in STREAMLANES_POSTGRES_DSN"
-        return Unreachable(execution, f"no PostgreSQL at {self._where} ({_line(error)})", remedy)
+        return Unreachable(None, f"no PostgreSQL at {self._where} ({_line(error)})", remedy)
 
-    def _patiently(self, do: Callable[[Connection], T], execution: str | None) -> T:
+    def _patiently(self, do: Callable[[Connection], T]) -> T:
         """Do it on a connection of the pool, and again where the connection or the lock was lost."""
         until = time.monotonic() + self._patience_s
         for attempt in itertools.count(1):
@@ -203,18 +202,18 @@ class Postgres:
                     self.counts.waiting_ns += time.perf_counter_ns() - began
                     return do(connection)
             except PoolClosed:
-                raise Closed(execution, "its store is closed", "open the store again") from None
+                raise Closed(None, "its store is closed", "open the store again") from None
             except pg.DiskFull as error:
                 remedy = "make room on the server and run it again; what was acknowledged is kept"
-                raise Full(execution, f"{self._where} has no room ({_line(error)})", remedy) from None
+                raise Full(None, f"{self._where} has no room ({_line(error)})", remedy) from None
             except LOST as error:
                 if time.monotonic() > until:
-                    raise self._away(error, execution) from None
+                    raise self._away(error) from None
                 self.counts.retried += 1
                 time.sleep(AGAIN.wait_s(attempt, self._draw))
             except psycopg.Error as error:
                 remedy = "what was acknowledged is kept; look at the server's log"
-                raise DurableError(execution, f"{self._where}: {_line(error)}", remedy) from None
+                raise DurableError(None, f"{self._where}: {_line(error)}", remedy) from None
         raise AssertionError("the loop has no end")
 
 

@@ -91,7 +91,7 @@ class SQLite:
             try:
                 return self._run(self._reader, template, {**params, "now": self._clock()}).rows
             except sqlite3.Error as error:
-                raise self._said(error, _named(params)) from None
+                raise self._said(error).about(_named(params)) from None
 
     def close(self) -> None:
         """See Database. In a process that was forked off, it does nothing: the files are not its own."""
@@ -123,7 +123,7 @@ class SQLite:
                 made.execute(f"PRAGMA max_page_count = {max(1, max_bytes // page)}")
             self._lay(made)
         except sqlite3.Error as error:
-            raise self._said(error, None) from None
+            raise self._said(error) from None
         return made
 
     def _connection(self) -> sqlite3.Connection:
@@ -131,7 +131,7 @@ class SQLite:
         try:
             made = sqlite3.connect(where, uri=True, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
-            raise self._said(error, None) from None
+            raise self._said(error) from None
         made.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         return made
 
@@ -158,7 +158,7 @@ class SQLite:
             self._writer.execute("COMMIT")
         except sqlite3.Error as error:
             self._undo()
-            raise self._said(error, requests[0].execution if len(requests) == 1 else None) from None
+            raise self._said(error) from None
         except BaseException:
             self._undo()
             raise
@@ -214,18 +214,18 @@ class SQLite:
                     what = f"{self.path} was kept by another process for {self._patience_s:g} s"
                     raise Unreachable(None, what, "end that process, then run this again") from None
 
-    def _said(self, error: sqlite3.Error, execution: str | None) -> DurableError:
+    def _said(self, error: sqlite3.Error) -> DurableError:
         """SQLite's error in a line of ours."""
         code, kept = _code(error), "what was acknowledged is kept"
         if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
             remedy = f"restore it from a copy, or save what can be read with `sqlite3 {self.path} .recover`"
-            return Corrupt(execution, f"{self.path} is damaged ({error})", remedy)
+            return Corrupt(None, f"{self.path} is damaged ({error})", remedy)
         if code == sqlite3.SQLITE_FULL:
-            return Full(execution, f"{self.path} has no room to grow", f"make room and run it again; {kept}")
+            return Full(None, f"{self.path} has no room to grow", f"make room and run it again; {kept}")
         if code in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
             remedy = "name a file in a folder that can be written"
-            return Unreachable(execution, f"{self.path} cannot be opened for writing ({error})", remedy)
-        return DurableError(execution, f"{self.path}: {error}", f"look at the disk and run it again; {kept}")
+            return Unreachable(None, f"{self.path} cannot be opened for writing ({error})", remedy)
+        return DurableError(None, f"{self.path}: {error}", f"look at the disk and run it again; {kept}")
 
 
 class _Open:

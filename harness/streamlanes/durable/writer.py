@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from streamlanes.durable.database import Request, Work, Write
-from streamlanes.durable.errors import Closed, Unreachable
+from streamlanes.durable.errors import Closed, DurableError, Unreachable
 
 T = TypeVar("T")
 
@@ -101,8 +101,13 @@ class GroupCommit:
         except Exception as error:
             # Where the database is away, each request would wait its whole patience for the same end.
             if len(requests) == 1 or isinstance(error, Unreachable):
-                return [Failed(error)] * len(requests)
+                return [Failed(_named(error, request)) for request in requests]
             return [answer for request in requests for answer in self._answers([request])]
+
+
+def _named(error: Exception, request: Request) -> Exception:
+    """An error of the store, with the execution that meets it."""
+    return error.about(request.execution) if isinstance(error, DurableError) else error
 
 
 def finish(write: Write[Any], done: Sequence[Any]) -> Any:
