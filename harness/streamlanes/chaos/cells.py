@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 COMMAND = [sys.executable, "-c", "from streamlanes.cli import main; main()", "run"]
-BACKENDS = ("asyncio", "threads", "process-pool", "processes+uvloop")
-CELLS = ["-b", ",".join(BACKENDS), "-n", "20", "-w", "lesson"]
+BACKENDS = ("asyncio", "threads", "process-pool")
+CELLS = ["-b", ",".join(BACKENDS), "-c", "timer", "-n", "20", "-w", "lesson"]
 TINY = ["--set", "ttft_ms=20", "--set", "gap_ms=20", "--set", "tokens=5"]
 LATEST_S = 0.8
 """Longest wait between a record and the kill: into the middle of the next cell."""

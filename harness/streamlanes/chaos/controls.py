@@ -14,9 +14,9 @@ KILLED_AT = 3
 LEASE_S = 0.15
 
 
-def all_controls(at: Place) -> list[Control]:
-    """Every control, one after the other, on one place."""
-    return [in_a_list(at), naive_retry(at), without_checkpoints(at), with_checkpoints(at)]
+def without_a_store(at: Place) -> list[Control]:
+    """The controls that keep nothing, one after the other."""
+    return [in_a_list(at), naive_retry(at), without_checkpoints(at)]
 
 
 def in_a_list(at: Place) -> Control:
@@ -67,7 +67,7 @@ def with_checkpoints(at: Place) -> Control:
     finally:
         database.close()
     says = f"dies after every step, {STEPS} lives for {STEPS} steps, checkpoints"
-    return Control("die-after-every-step", says, (), counts)
+    return Control(f"die-after-every-step-{at.kind}", says, (), counts)
 
 
 def _live(at: Place, mode: str, strike: Mapping[str, object] | None, *, first: bool = True) -> list[int]:

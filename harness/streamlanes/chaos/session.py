@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from streamlanes.chaos.controls import all_controls
+from streamlanes.chaos.controls import with_checkpoints, without_a_store
 from streamlanes.chaos.plan import ChaosPlan, Control, Kill, Size, Trial, Verdict
 from streamlanes.chaos.trial import Place, place, run_trial
 from streamlanes.children import Launcher
@@ -37,14 +37,14 @@ class Grounds:
         try:
             if store == SQLITE:
                 path = self._folder / f"{name}.db"
-                with place(str(path), "", launcher) as at:
+                with place(store, str(path), "", launcher) as at:
                     yield at
                 for file in self._folder.glob(f"{name}.db*"):
                     file.unlink()
             else:
                 assert self._server is not None
                 schema = f"chaos_{name}"
-                with place(self._server.dsn, schema, launcher) as at:
+                with place(store, self._server.dsn, schema, launcher) as at:
                     yield at
                 _drop(self._server.dsn, schema)
         finally:
@@ -64,7 +64,7 @@ def run(
     tell: Callable[[Trial], None],
     at_once: int = AT_ONCE,
 ) -> Verdict:
-    """Kill so many times on each store, then try the controls on each. tell: called for each trial.
+    """Kill so many times on each store, then try the controls. tell: called for each trial.
 
     Raises UserError where PostgreSQL is asked for and none can be had.
     """
@@ -75,9 +75,10 @@ def run(
         stack.callback(grounds.close)
         trials = _trials(ChaosPlan(kills, stores, seed), size, grounds, tell, at_once)
         controls: list[Control] = []
-        for store in stores:
+        for number, store in enumerate(stores):
             with grounds.place(store, f"controls_{store}") as at:
-                controls += all_controls(at)
+                controls += without_a_store(at) if number == 0 else []
+                controls.append(with_checkpoints(at))
     return Verdict(trials, controls)
 
 

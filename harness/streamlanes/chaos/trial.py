@@ -55,8 +55,9 @@ class Process:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a trial happens: a store of its own, a receiver, a launcher."""
+    """Where a trial happens: a store of its own (its kind and its address), a receiver, a launcher."""
 
+    kind: str
     store: str
     schema: str
     receiver: Receiver
@@ -71,11 +72,11 @@ class Place:
 
 
 @contextlib.contextmanager
-def place(store: str, schema: str, launcher: Launcher) -> Iterator[Place]:
+def place(kind: str, store: str, schema: str, launcher: Launcher) -> Iterator[Place]:
     """A receiver for one trial; gone at the end of the block."""
     receiver = Receiver()
     try:
-        yield Place(store, schema, receiver, launcher)
+        yield Place(kind, store, schema, receiver, launcher)
     finally:
         receiver.close()
 
