@@ -9,7 +9,7 @@ import pytest
 
 from streamlanes.durable.database import Request, Work
 from streamlanes.durable.errors import Closed, Unreachable
-from streamlanes.durable.writer import Failed, GroupCommit
+from streamlanes.durable.writer import Failed, GroupCommit, when_all_are_answered
 
 
 def work(answer: object) -> Work[object]:
@@ -99,3 +99,23 @@ def test_a_closed_writer_takes_nothing():
     writer.close()
     with pytest.raises(Closed):
         writer.submit(work(1))
+
+
+def test_a_loop_is_woken_once_a_group_and_after_all_answers():
+    commits = Commits()
+    writer = GroupCommit(commits)
+    futures = [writer.submit(work("first"))]
+    assert commits.entered.wait(30)
+    futures += [writer.submit(work(number)) for number in range(5)]
+    rung: list[int] = []
+
+    def ring() -> None:
+        rung.append(sum(future.done() for future in futures))
+
+    for future in futures:
+        future.add_done_callback(lambda _: when_all_are_answered(ring))
+    commits.gate.set()
+    writer.close()
+    assert rung == [1, 6]
+    when_all_are_answered(ring)
+    assert rung == [1, 6, 6], "outside of a group, at once"

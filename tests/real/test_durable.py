@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from commands import left_behind, run
+from streamlanes import durable_cli
 from streamlanes.chaos.cells import run_killed
 from streamlanes.chaos.plan import How, Kill, Size, Trial
 from streamlanes.chaos.trial import place, run_trial

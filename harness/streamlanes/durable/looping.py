@@ -9,6 +9,8 @@ import collections
 from concurrent.futures import Future
 from typing import TypeVar
 
+from streamlanes.durable.writer import when_all_are_answered
+
 T = TypeVar("T")
 
 
@@ -30,9 +32,13 @@ class Looping:
         await asyncio.sleep(seconds)
 
     def _wake(self, waiter: "asyncio.Future[None]") -> None:
-        """From any thread. The flag is read after the append here, and cleared before the last look
-        there: whichever comes later, somebody sees the waiter."""
+        """From any thread."""
         self._answered.append(waiter)
+        when_all_are_answered(self._ring)
+
+    def _ring(self) -> None:
+        """The flag is read after the append above, and cleared before the last look below: whichever
+        comes later, somebody sees the waiter."""
         if self._woken:
             return
         self._woken = True

@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
+from streamlanes.durable.backfill import LEFT_TO_THE_WRITER, Backfill
 from streamlanes.durable.database import Counts, Dialect, Done, Params, Request, Row, Work, Write
 from streamlanes.durable.errors import Corrupt, DurableError, Forked, Full, NewerVersion, Unreachable
 from streamlanes.durable.points import Point, reach
@@ -77,6 +78,7 @@ class SQLite:
             raise DurableError(None, what, "use a Python with SQLite 3.35 or newer")
         self._writer = self._opened(synchronous, max_bytes)
         self._reader = self._connection()
+        self._backfill = Backfill(self._connection())
         self._group = GroupCommit(self._commit, group)
 
     def submit(self, request: Write[T] | Work[T]) -> "Future[T]":
@@ -98,6 +100,7 @@ class SQLite:
         if os.getpid() != self._pid:
             return
         self._group.close()
+        self._backfill.close()
         with self._reading:
             self._reader.close()
         self._writer.close()
@@ -118,6 +121,7 @@ class SQLite:
                 raise DurableError(None, what, "put it on a local disk")
             made.execute(f"PRAGMA synchronous = {synchronous}")
             made.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            made.execute(f"PRAGMA wal_autocheckpoint = {LEFT_TO_THE_WRITER}")
             if max_bytes is not None:
                 (page,) = made.execute("PRAGMA page_size").fetchone()
                 made.execute(f"PRAGMA max_page_count = {max(1, max_bytes // page)}")
@@ -165,6 +169,7 @@ class SQLite:
         reach(Point.AFTER_COMMIT)
         self.counts.commits += 1
         self.counts.requests += len(requests)
+        self._backfill.note(len(requests))
         self.counts.largest = max(self.counts.largest, len(requests))
         return [
             finish(request, each) if isinstance(request, Write) else each

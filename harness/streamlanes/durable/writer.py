@@ -32,6 +32,22 @@ Commit = Callable[[Sequence[Request]], Sequence[Any]]
 """Carry out requests in one transaction, or none of them: returns an answer for each (Failed for its
 own failure), or raises, and then nothing was changed."""
 
+_answering = threading.local()
+
+
+def when_all_are_answered(ring: Callable[[], None]) -> None:
+    """Call `ring`, once, when all of the group have their answers; now, where none is being answered.
+
+    For whoever wakes a loop from a future's callback: woken by the first of a group, it would fight
+    the writer for the interpreter, answer by answer.
+    """
+    rings: dict[Callable[[], None], None] | None = getattr(_answering, "rings", None)
+    if rings is None:
+        ring()
+    else:
+        rings[ring] = None
+
+
 _Queued = tuple[Request, "Future[Any]"]
 
 
@@ -66,6 +82,8 @@ class GroupCommit:
 
     def _serve(self) -> None:
         more = True
+        rings: dict[Callable[[], None], None] = {}
+        _answering.rings = rings
         while more:
             more, taken = self._take()
             live = [each for each in taken if each[1].set_running_or_notify_cancel()]
@@ -76,6 +94,8 @@ class GroupCommit:
                         future.set_exception(answer.error)
                     else:
                         future.set_result(answer)
+            while rings:
+                rings.popitem()[0]()
 
     def _take(self) -> tuple[bool, list[_Queued]]:
         """Whether to go on after these, and all that wait now, at most a group."""
