@@ -43,7 +43,7 @@ def postgres() -> Iterator[Local]:
     folder = Path(tempfile.mkdtemp(prefix="streamlanes-pg-"))
     data = folder / "data"
     try:
-        server: PostgresServer = get_server(data, cleanup_mode="stop")
+        server: PostgresServer = get_server(data, cleanup_mode=None)
         where, user = server.bin_path, server.system_user
 
         def restart() -> None:
@@ -52,9 +52,8 @@ def postgres() -> Iterator[Local]:
         try:
             yield Local(server.get_uri(), restart)
         finally:
-            with contextlib.suppress(Exception):  # it may be gone already; the next line ends what is not
-                pgexec("pg_ctl", ("-w", "-m", "fast", "-D", str(data), "stop"), where, user=user)
-            server.cleanup()
+            pgexec("pg_ctl", ("-w", "-m", "immediate", "-D", str(data), "stop"), where, user=user)
+            server.cleanup()  # it keeps a list of its users, and forgets this one
     except OSError as error:
         raise UserError(f"cannot start a PostgreSQL in {folder}: {error}; set {VARIABLE}") from None
     finally:
