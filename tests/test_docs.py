@@ -13,7 +13,19 @@ import typer
 from facts_made import facts, schedule, timed
 from jobs_fakes import small_schedule, tables
 from streamlanes import cell as cell_main
-from streamlanes import cells, cli, flags, gate, meanings, metrics, process, recording, reference
+from streamlanes import (
+    cells,
+    cli,
+    flags,
+    gate,
+    knee,
+    meanings,
+    metrics,
+    process,
+    recording,
+    reference,
+    search,
+)
 from streamlanes.backends import BACKENDS
 from streamlanes.backends.base import Jobs, Options
 from streamlanes.cells import Axes, Cell
@@ -265,6 +277,15 @@ def test_the_profile_of_the_manual_is_one():
         f"steal above {meanings.percent(flags.FOREIGN_SHARE)}",
         f"differs by more than {meanings.percent(flags.SPIN_DRIFT)}",
         f"within {ON_TIME_NS / 1e6:g} ms of its intended start",
+        f"below {flags.GRAINS} grains",
+        f"more than {meanings.percent(flags.BUFFERED_SHARE)} of the tokens",
+        f"sent {flags.APART_MS:g} ms or more after",
+        f"process used {meanings.percent(flags.READER_SHARE)} of a core or less",
+        f"within a bound, {search.BOUND_MS:g} ms unless set",
+        f"no more than {knee.RESOLUTION:.2f} times the first",
+        f"within a factor of {knee.NEAR:g}",
+        f"after {search.MOST_CELLS} cells",
+        f"at most {search.MOST_PER_S:,} in all",
         f"every {process.READING_S * 1000:g} ms",
         f"origin, {process.LEAD_NS / 1e6:g} ms ahead",
         f"waits {process.SETTLE_S:g} s more",

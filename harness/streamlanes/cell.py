@@ -3,7 +3,7 @@
 It imports the standard library and what the cell measures, nothing else, and computes no figures.
 One JSON object a line, in turn:
 
-  parent -> spec          cell -> {"word": "ready"}      interpreter, loop, workers up and idle
+  parent -> spec          cell -> {"word": "ready"}      interpreter, loop, workers up and idle; with facts
   parent -> {"go": true}  cell -> {"word": "drained"}    every job has ended; facts come with it
   parent -> {"exit": true}                               pool workers stay until then
 
@@ -72,7 +72,7 @@ def main() -> None:
         backend = compose(spec, options)
         backend.open()
         options.settle()
-        say("ready")
+        say("ready", facts=facts())  # all there is of a cell that is stopped before it drained
         if not sys.stdin.readline():
             return  # the parent is gone
         with watched() as pauses:

@@ -12,12 +12,16 @@ from streamlanes.errors import UserError, unknown
 from streamlanes.interpreters import own_name, release, version
 from streamlanes.lanes import LANES
 from streamlanes.limits import cpu_sets
+from streamlanes.providers import TICK_NS
 from streamlanes.workload import Dist, Schedule, Workload
 
 BUDGET_FACTOR = 2.0
 BUDGET_EXTRA_S = 5.0
 ADMIT_SHARE = 0.8
 """The share of its budget that a pool's admitted waves may fill when nothing costs anything."""
+LOOP_GRAIN_MS, SLEEP_GRAIN_MS = 1.0, 0.05
+"""What a wait is rounded to: event loops keep whole milliseconds; the kernel may let a sleeping thread
+sleep 50 us longer (its timer slack)."""
 
 
 class DistAxis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -81,7 +85,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """lane x backend x client x workload x calls x axes x repetition.
 
     budget_s: hard limit from the first intended start, None for twice the ideal and five seconds.
-    memory: whether it has a memory pass.
+    memory: whether it has a memory pass. knee_bound_ms: of a step of a knee search (`knee`), the bound its
+    stream lateness is held to; None for all other cells.
     """
 
     lane: str
@@ -93,12 +98,15 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     repetition: int = 1
     budget_s: Number | None = None
     memory: bool = True
+    knee_bound_ms: Number | None = None
 
     @property
     def id(self) -> str:
         """Its identity within a run: readable, the same for the same cell."""
         parts = [self.lane, self.backend, self.client, self.workload, str(self.calls)]
         parts += [f"{axis}={_show(value)}" for axis, value in self.asked.items()]
+        if self.knee_bound_ms is not None:
+            parts.append(f"knee_bound_ms={self.knee_bound_ms:g}")
         return "/".join([*parts, f"r{self.repetition}"])
 
     @property
@@ -120,6 +128,13 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def workers(self) -> int:
         """Worker processes of a backend that has them, else 1."""
         return (self.axes.workers or cpu_sets().workers) if BACKENDS[self.backend].processes else 1
+
+    @property
+    def grain_ms(self) -> float:
+        """The grain of the timers that pace the tokens: the provider's, or the client's own without one."""
+        if CLIENTS[self.client].network:
+            return TICK_NS / 1e6
+        return LOOP_GRAIN_MS if BACKENDS[self.backend].waits is Waits.ASYNC else SLEEP_GRAIN_MS
 
     def load(self) -> Workload:
         """The workload with what was set. Raises UserError for values out of range, and for a trace

@@ -153,7 +153,9 @@ class Launcher:
                 answer = self._next(None)
                 assert answer is not None
                 if "pid" in answer:
-                    return int(answer["pid"])
+                    pid = int(answer["pid"])
+                    self._exits.pop(pid, None)  # of an earlier child: numbers come round
+                    return pid
                 if "error" in answer:
                     raise UserError(f"{argv[0]} does not start: {answer['error']}")
         except ConnectionError:

@@ -51,18 +51,23 @@ def run(  # noqa: PLR0913, PLR0917  # one parameter an option
     calls: Annotated[list[str] | None, typer.Option("-n", "--calls", help="Sizes, by comma.")] = None,
     workload: Annotated[
         str | None,
-        typer.Option("-w", "--workload", help="steady, lesson, lockstep, paced, chat, code, peak10, trace."),
+        typer.Option(
+            "-w", "--workload", help="steady, lesson, flood, lockstep, paced, chat, code, peak10, trace."
+        ),
     ] = None,
     lane: Annotated[str | None, typer.Option(help="The lane.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="axis=value; several values, by comma, are swept.")
     ] = None,
+    knee: Annotated[
+        bool, typer.Option("--knee", help="Seek the highest token rate that the calls bear.")
+    ] = False,
     repeats: Annotated[int | None, typer.Option(help="Repetitions of every cell.", min=1, max=1000)] = None,
     budget_s: Annotated[float | None, typer.Option(help="Hard limit of a cell, seconds.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder itself.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One record a line on standard output.")] = False,
 ) -> None:
-    """Measure a profile; any of -b -c -n -w --lane --set replaces its matrix."""
+    """Measure a profile; any of -b -c -n -w --lane --set --knee replaces its matrix."""
     from streamlanes import conduct
     from streamlanes.profile import Wishes, load, parse_setting
 
@@ -79,6 +84,7 @@ def run(  # noqa: PLR0913, PLR0917  # one parameter an option
         settings=chosen,
         repeats=repeats,
         budget_s=budget_s,
+        knee=knee,
     )
     wanted = wishes.applied(load(profile))
     talk = sys.stderr if json else sys.stdout

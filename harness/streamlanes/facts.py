@@ -107,7 +107,8 @@ class Facts:
 
     calls: asked for; the timed pass may have admitted fewer (a pool's whole waves within its
     budget). full_schedule: of all calls. width: of a bounded backend, else None. drained: every
-    admitted call ended before the budget did. memory: the pass, or why there is none.
+    admitted call ended before the budget did. memory: the pass, or why there is none. grain_ms: of the
+    timers that pace the tokens (Cell.grain_ms).
     """
 
     calls: int
@@ -118,3 +119,4 @@ class Facts:
     timed: TimedPass
     memory: MemoryPass | str
     provider_cpus: float = 1.0
+    grain_ms: float = 1.0

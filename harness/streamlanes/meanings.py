@@ -38,6 +38,8 @@ CELL = {
     "repetition": "from 1; repetition r of all cells is a block",
     "axes": "what can be set of a cell, with the values that ran",
     "asked": "those axes that the profile or the command line had set, as they were set",
+    "knee_bound_ms": "of a step of a knee search, the bound in ms that its stream lateness p99 was held to; "
+    "null for every other cell. A step overloads on purpose: no table, ratio or gate rule takes it",
 }
 
 STATUSES = {
@@ -61,7 +63,8 @@ FLAGS = {
     "the cell)",
     FlagName.CAPPED: "a limit nobody asked for: every admitted call ended, the peak in flight stayed below "
     f"the target, and it was held for {percent(flags.FLAT_SHARE)} of the time or longer, from the first "
-    "request to the last end",
+    "request to the last end. Not of calls shorter than "
+    f"{flags.GRAINS} grains of the timers that pace them",
     FlagName.BOUNDED: "the pool's width is below the calls that would be in flight without it; a note, "
     "not a doubt",
     FlagName.NOISY_HOST: f"CPU of other programs plus steal is above {percent(flags.FOREIGN_SHARE)} of all "
@@ -70,6 +73,14 @@ FLAGS = {
     FlagName.ACCEPT_LIMITED: "the host counted connections that met a full accept queue; all processes of "
     "the host are in this count",
     FlagName.CPU_THROTTLED: "a CPU quota stopped the control group at least once",
+    FlagName.BELOW_TIMER_GRAIN: "the median time between a call's tokens that are due apart is below the "
+    "grain of the timers that pace them (1 ms; 0.05 ms for the blocking form of `timer`); or, without a "
+    f"provider, `latency.client_ms.p99` is below {flags.GRAINS} grains, and so nothing but rounding",
+    FlagName.BUFFERED_PATH: f"more than {percent(flags.BUFFERED_SHARE)} of the tokens that were sent "
+    f"{flags.APART_MS:g} ms or more after the one before were received with it (within "
+    f"{percent(flags.TOGETHER_SHARE)} of that time), while the cell went on reading others, its busiest "
+    f"process used no more than {percent(flags.READER_SHARE)} of a core, and nothing held it up "
+    "(`noisy-host`, `cpu-throttled`)",
 }
 
 QUALITIES = {

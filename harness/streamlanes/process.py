@@ -88,13 +88,14 @@ class Tables:
 
 @dataclass(frozen=True)
 class Up:
-    """A pass at `ready`: the cell's process, its tree, tables and provider."""
+    """A pass at `ready`: the cell's process, its tree, tables and provider, what its interpreter is."""
 
     child: Child
     pids: tuple[int, ...]
     tables: Tables
     providers: Providers | None
     startup_s: float
+    interpreter: Mapping[str, object]
 
 
 class Bench:
@@ -140,6 +141,7 @@ class Bench:
             timed=timed,
             memory=memory,
             provider_cpus=float(self.sets.provider_processes),
+            grain_ms=cell.grain_ms,
         )
 
     def _timed(self, cell: Cell, schedule: Schedule, budget_s: float) -> tuple[TimedPass, bool]:
@@ -178,7 +180,7 @@ class Bench:
             ours_ns=ours + spent_ns(readings) + self._softirq_ns(host, after),
             spin_ms=(spin_before, spin_ms()),
             provider_stats=stats,
-            interpreter=word["facts"] if word else {},
+            interpreter=word["facts"] if word else up.interpreter,
             gc=word["gc"] if word else {},
         ), word is not None
 
@@ -261,7 +263,7 @@ class Bench:
                 raise CellEnded(Status(StatusName.CRASHED, f"not ready after {START_S:.0f} s"))
             _expect(word, "ready")
             startup_s = (now_ns() - began) / 1e9
-            yield Up(child, members(child.pid), tables, serving, startup_s)
+            yield Up(child, members(child.pid), tables, serving, startup_s, word["facts"])
 
     def _spec(
         self, cell: Cell, schedule: Schedule, tables: Tables, serving: Providers | None, hold: bool

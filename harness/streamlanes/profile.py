@@ -2,17 +2,20 @@
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import TEXT_AXES, Axes, Cell, check
 from streamlanes.errors import UserError, unknown
+from streamlanes.knee import search_of
+from streamlanes.plan import FixedPlan, InTurn, Plan
+from streamlanes.search import BOUND_MS, KneePlan, Search, search
 
 MAX_BYTES = 1 << 20
 MAX_CELLS = 10_000
@@ -22,7 +25,7 @@ DEFAULT_CALLS = 500
 DEFAULT_WORKLOAD = "steady"
 """What a matrix from the command line has where it names none."""
 
-OneOrMore = int | list[int]
+T = TypeVar("T", bound="Matrix")
 
 
 class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,19 +43,36 @@ class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     warmup: bool = False
 
 
-class CellsTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One `[[cells]]`: every backend at every size, under every combination of the swept axes.
+class Matrix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every backend at every size, under every combination of the swept axes.
 
-    sweep: axis -> values, one cell for each. set: axis -> value for all.
+    sweep: axis -> values, one cell (or search) for each. set: axis -> value for all.
     """
 
     backends: list[str]
     client: str
     workload: str
     calls: list[int]
-    repeats: int | None = None
     set: dict[str, Any] = {}
     sweep: dict[str, list[Any]] = {}
+
+
+class CellsTable(Matrix, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One `[[cells]]`. repeats: of each of its cells, the run's own if None."""
+
+    repeats: int | None = None
+
+
+class KneeTable(Matrix, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One `[[knee]]`: a search for the highest total token rate (see `search`).
+
+    bound_ms: what stream lateness p99 is held to. start_per_s: the rate to begin with, the workload's own
+    if None.
+    """
+
+    workload: str = DEFAULT_WORKLOAD
+    bound_ms: int | float = BOUND_MS
+    start_per_s: int | float | None = None
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,6 +81,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     name: str = ""
     run: RunTable = RunTable()
     cells: list[CellsTable] = []
+    knee: list[KneeTable] = []
     workload: dict[str, Any] = {}
 
     def pythons(self) -> list[str]:
@@ -68,38 +89,59 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
         Raises UserError for what can be neither path nor command.
         """
-        tables = [self.workload, *(table.set for table in self.cells)]
-        swept = (value for table in self.cells for value in table.sweep.get("python", []))
+        every: list[Matrix] = [*self.cells, *self.knee]
+        tables = [self.workload, *(table.set for table in every)]
+        swept = (value for table in every for value in table.sweep.get("python", []))
         written = [*(table["python"] for table in tables if "python" in table), *swept]
         for each in written:
             if not isinstance(each, str) or not each:
                 raise UserError(f"python is {each!r}; it must be an interpreter's path or command, as text")
         return _distinct(written)
 
-    def expand(self, python_names: Mapping[str, str] = MappingProxyType({})) -> list[Cell]:
-        """Every cell once per repetition, equal ones once. Raises UserError for anything not meant.
+    def plan(self, python_names: Mapping[str, str] = MappingProxyType({})) -> Plan:
+        """What is measured: the cells, then the searches. Raises UserError for anything not meant.
 
         python_names: interpreter as written -> its name; one without a name keeps what was written.
         """
+        cells = FixedPlan(self.expand(python_names), self.run.seed)
+        return InTurn(cells, KneePlan(self.searches(python_names)))
+
+    def expand(self, python_names: Mapping[str, str] = MappingProxyType({})) -> list[Cell]:
+        """Every cell of `[[cells]]` once per repetition, equal ones once. Raises UserError for anything not
+        meant, and where there is neither a cell nor a search."""
         found: dict[str, Cell] = {}
         for table in self.cells:
             for repetition in range(1, (table.repeats or self.run.repeats) + 1):
-                for backend, calls in itertools.product(table.backends, table.calls):
-                    for combination in _combinations(table.sweep):
-                        axes = {**self.workload, **table.set, **combination}
-                        if "python" in axes:
-                            axes["python"] = python_names.get(axes["python"], axes["python"])
-                        cell = self._cell(table, backend, calls, axes, repetition)
-                        found.setdefault(cell.id, cell)
-                        if len(found) > MAX_CELLS:
-                            raise UserError(f"more than {MAX_CELLS:,} cells; name fewer")
-        if not found:
+                for cell in self._cells(table, python_names, repetition):
+                    found.setdefault(cell.id, cell)
+                    if len(found) > MAX_CELLS:
+                        raise UserError(f"more than {MAX_CELLS:,} cells; name fewer")
+        if not found and not self.knee:
             raise UserError(f"profile {self.name or 'given'} names no cell; add a [[cells]] table")
         return list(found.values())
 
-    def _cell(
-        self, table: CellsTable, backend: str, calls: int, axes: dict[str, Any], repetition: int
-    ) -> Cell:
+    def searches(self, python_names: Mapping[str, str] = MappingProxyType({})) -> list[Search]:
+        """Every search of `[[knee]]`, equal ones once. Raises UserError for anything not meant."""
+        found: dict[str, Search] = {}
+        for table in self.knee:
+            for cell in self._cells(table, python_names, repetition=1):
+                one = search(cell, float(table.bound_ms), table.start_per_s)
+                found.setdefault(search_of(one.cell.id), one)
+                if len(found) > MAX_CELLS:
+                    raise UserError(f"more than {MAX_CELLS:,} searches; name fewer")
+        if self.knee and not found:
+            raise UserError(f"profile {self.name or 'given'}: [[knee]] names no backend or no size")
+        return list(found.values())
+
+    def _cells(self, table: Matrix, python_names: Mapping[str, str], repetition: int) -> Iterator[Cell]:
+        for backend, calls in itertools.product(table.backends, table.calls):
+            for combination in _combinations(table.sweep):
+                axes = {**self.workload, **table.set, **combination}
+                if "python" in axes:
+                    axes["python"] = python_names.get(axes["python"], axes["python"])
+                yield self._cell(table, backend, calls, axes, repetition)
+
+    def _cell(self, table: Matrix, backend: str, calls: int, axes: dict[str, Any], repetition: int) -> Cell:
         asked = parse_axes(axes)
         if backend in BACKENDS:
             asked = asked.for_backend(BACKENDS[backend])
@@ -123,7 +165,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
 
     Any of backends, clients, calls, workload, lane and settings replaces the profile's matrix, with
     one repetition. Backends and client that are not named come from the profile; calls are then
-    DEFAULT_CALLS and the workload DEFAULT_WORKLOAD.
+    DEFAULT_CALLS and the workload DEFAULT_WORKLOAD. knee: likewise, and in place of cells of the matrix their
+    knees are sought.
     """
 
     backends: list[str] = []
@@ -134,6 +177,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, list[Any]] = {}
     repeats: int | None = None
     budget_s: float | None = None
+    knee: bool = False
 
     def applied(self, profile: Profile) -> Profile:
         """The profile with these wishes granted."""
@@ -143,27 +187,38 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
             repeats=self.repeats or profile.run.repeats,
             budget_s=self.budget_s if self.budget_s is not None else profile.run.budget_s,
         )
-        name, cells = profile.name, profile.cells
-        if self.backends or self.clients or self.calls or self.workload or self.lane or self.settings:
-            name, cells = CUSTOM, self._matrix(profile)
+        changed: dict[str, Any] = {"run": run}
+        if self.knee:
+            if self.repeats:
+                raise UserError(
+                    "--repeats means nothing to --knee: a search repeats what is in doubt; leave it out"
+                )
+            changed |= {"name": CUSTOM, "cells": [], "knee": self._matrix(profile, KneeTable)}
+        elif self.backends or self.clients or self.calls or self.workload or self.lane or self.settings:
+            cells = self._matrix(profile, CellsTable, repeats=self.repeats or 1)
+            changed |= {"name": CUSTOM, "cells": cells, "knee": []}
         elif self.repeats:
-            cells = [msgspec.structs.replace(each, repeats=self.repeats) for each in cells]
-        return msgspec.structs.replace(profile, name=name, run=run, cells=cells)
+            changed["cells"] = [msgspec.structs.replace(each, repeats=self.repeats) for each in profile.cells]
+        return msgspec.structs.replace(profile, **changed)
 
-    def _matrix(self, profile: Profile) -> list[CellsTable]:
-        if not profile.cells:
+    def _matrix(self, profile: Profile, kind: type[T], **more: Any) -> list[T]:
+        tables: list[Matrix] = [*profile.cells, *profile.knee]
+        if not tables:
             raise UserError(f"profile {profile.name} names no cell to take the rest from")
+        names = _distinct(name for one in tables for name in one.backends)
+        if kind is KneeTable:  # a bounded backend keeps fewer in flight than a knee is sought with
+            names = [name for name in names if name not in BACKENDS or not BACKENDS[name].bounded]
         return [
-            CellsTable(
-                backends=self.backends or _distinct(name for one in profile.cells for name in one.backends),
+            kind(
+                backends=self.backends or names,
                 client=client,
                 workload=self.workload or ("trace" if "trace" in self.settings else DEFAULT_WORKLOAD),
                 calls=self.calls or [DEFAULT_CALLS],
-                repeats=self.repeats or 1,
                 set={axis: values[0] for axis, values in self.settings.items() if len(values) == 1},
                 sweep={axis: values for axis, values in self.settings.items() if len(values) > 1},
+                **more,
             )
-            for client in self.clients or [profile.cells[0].client]
+            for client in self.clients or [tables[0].client]
         ]
 
 
@@ -257,7 +312,8 @@ def _hint(message: str) -> str:
     if not found:
         return message
     where = found[2] or ""
-    table: Any = RunTable if ".run" in where else CellsTable if ".cells" in where else Profile
+    tables: dict[str, Any] = {".run": RunTable, ".cells": CellsTable, ".knee": KneeTable}
+    table = next((kind for name, kind in tables.items() if name in where), Profile)
     return str(
         unknown(f"key in {where.removeprefix('$.') or 'the profile'}", found[1], table.__struct_fields__)
     )

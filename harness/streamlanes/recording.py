@@ -104,6 +104,7 @@ def info(cell: Cell, interpreter: Mapping[str, Any]) -> CellInfo:
         repetition=cell.repetition,
         axes=axes,
         asked=msgspec.to_builtins(cell.asked),
+        knee_bound_ms=cell.knee_bound_ms,
     )
 
 

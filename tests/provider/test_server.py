@@ -20,8 +20,8 @@ from streamlanes.wire.sse import EventDecoder
 class Serving:
     """A provider in a thread."""
 
-    def __init__(self, hold: bool, calls: int = 4) -> None:
-        self.plan = small_schedule(calls)
+    def __init__(self, hold: bool, calls: int = 4, **axes: object) -> None:
+        self.plan = small_schedule(calls, **axes)
         self.schedule, self._unused = tables(self.plan)
         self.stamps = Table.create("provider", provider_columns(self.plan.calls, self.plan.tokens))
         self._hold = hold
@@ -98,6 +98,19 @@ def test_a_call_gets_its_tokens_and_its_stamps(serving: Serving):
     offset = serving.plan.offset_ns
     for row in range(first[2], first[3]):
         assert serving.stamps["sent"][row] >= serving.stamps["seen"][2] + offset[row], "never early"
+
+
+def test_tokens_that_are_due_at_once_go_in_one_write():
+    up = Serving(hold=False, calls=1, gap_ms=0.001, tokens=50.0)
+    status, body = up.chat("[call 0] hi")
+    sent = list(up.stamps["sent"])
+    counted = up.streams.counts.tokens
+    up.close()
+    assert status == 200
+    assert len(EventDecoder().feed(body)) == 50 + 3
+    assert counted == 50
+    assert 0 not in sent
+    assert len(set(sent)) <= 2, "one write; two where a tick ends between them"
 
 
 def test_without_an_index_the_next_free_call_is_taken(serving: Serving):

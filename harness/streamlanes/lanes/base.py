@@ -1,8 +1,8 @@
 """What a lane declares: its metrics and its charts. Tables, statistics and charts read these."""
 
 import enum
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from streamlanes.facts import Missing
@@ -47,6 +47,7 @@ class Kind(enum.StrEnum):
     GROWTH = "growth"  # a line per backend over x; where a workload has one x only, dots per backend
     BARS = "bars"  # a bar per backend and size, parts stacked
     POOLS = "pools"  # measured beside predicted over the pool's width
+    CAPACITY = "capacity"  # what knee searches found; its panel draws no path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +75,8 @@ class Chart:
     (Poisson, traces): since they are never all in flight, their number says nothing of the load; None
     for the same as the others. backends: which are drawn at most, None for all (the reason for a
     choice stands in `note`). varied: the axis whose sweep is drawn; None for the main comparison, in
-    which every backend runs as it comes (series.select).
+    which every backend runs as it comes (series.select). apart: workloads that this chart is for; where
+    a run has others too, they are in no chart of the main comparison. beside: workloads drawn with them.
     """
 
     name: str
@@ -87,6 +89,8 @@ class Chart:
     backends: tuple[str, ...] | None = None
     varied: str | None = None
     arriving: tuple[str, str] | None = None
+    apart: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def across(self, record: Record) -> tuple[str, str]:
         """Path and name of the horizontal axis on which this record stands."""
@@ -100,7 +104,8 @@ class Lane:
 
     job: "module:attribute" of the coroutine done N times. view: what the metrics' functions take,
     made once per cell from its facts. headline: paths of the run's one table. compared: those of them
-    that decide who wins and enter ratios, most important first.
+    that decide who wins and enter ratios, most important first. headline_of: workload -> as many others
+    for its table, where it asks another question.
     """
 
     name: str
@@ -111,3 +116,4 @@ class Lane:
     charts: tuple[Chart, ...]
     headline: tuple[str, ...]
     compared: tuple[str, ...]
+    headline_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -315,4 +315,12 @@ LANE = Lane(
     ),
     # Not the overrun: it is a few milliseconds where all is well, and a ratio of those says nothing.
     compared=("latency.stream_ms.p99", "time.cpu_us_per_token", "memory.per_call_bytes"),
+    headline_of={
+        "flood": (
+            "work.per_s",
+            "work.cpu_us_per_unit",
+            "latency.stream_ms.p99",
+            "memory.per_call_bytes",
+        )
+    },
 )

@@ -13,6 +13,8 @@ from streamlanes.workload.shape import Arrival, Phase, Workload
 
 PACE_GAP_MS = 100.0
 """Between two tokens of a `paced` call: ten tokens a second, so that 2,000 calls are `steady`'s 20,000."""
+MOST_FLOOD_TOKENS, MOST_FLOOD_TOKENS_A_CALL = 20_000, 1_000
+"""Of a `flood`: a client that bears 4,000 tokens a second still ends in the 5 s that a cell is given."""
 
 
 def _steady(calls: int, set_to: SetTo) -> Workload:
@@ -63,6 +65,27 @@ def _lesson(calls: int, set_to: SetTo) -> Workload:
     )
 
 
+def _flood(calls: int, set_to: SetTo) -> Workload:
+    """Every call at once, and each call's whole answer at once: nobody waits for a token, so what is left
+    is what the client itself can bear. Few tokens in all, so that a slow client ends in its budget."""
+    for axis in ("gap_ms", "rate_per_s", "arrival", "ramp_s"):
+        if axis in set_to:
+            raise UserError(
+                f"{axis} means nothing to workload flood: calls come at once, and so do their tokens"
+            )
+    each = float(min(MOST_FLOOD_TOKENS_A_CALL, max(1, MOST_FLOOD_TOKENS // max(1, calls))))
+    return Workload(
+        name="flood",
+        arrival=Arrival.BURST,
+        phase=Phase.SEEDED,
+        ramp_s=0.0,
+        ttft_ms=dist(set_to, "ttft_ms", Dist(1.0)),
+        gap_ms=Dist(0.0),
+        tokens=dist(set_to, "tokens", Dist(each)),
+        seed=int(number(set_to, "seed", 1)),
+    )
+
+
 def _one_rate(set_to: SetTo) -> None:
     """Where all calls stream together, the gap follows from the total rate. Where they come and go, the
     rate says how fast they come, and both may be set."""
@@ -73,6 +96,7 @@ def _one_rate(set_to: SetTo) -> None:
 WORKLOADS: dict[str, Callable[[int, SetTo], Workload]] = {
     "steady": _steady,
     "lesson": _lesson,
+    "flood": _flood,
     "lockstep": _lockstep,
     "paced": _paced,
     "chat": chat,
@@ -111,7 +135,7 @@ def resolve(name: str, calls: int, set_to: SetTo) -> Workload:
     for axis, value, least in (
         ("ramp_s", load.ramp_s, 0.0),
         ("ttft_ms", load.ttft_ms.median, 0.0),
-        ("gap_ms", load.gap_ms.median, 1e-3),
+        ("gap_ms", load.gap_ms.median, 0.0 if name == "flood" else 1e-3),
         ("tokens", load.tokens.median, 1.0),
         ("seed", load.seed, 0),
     ):

@@ -66,6 +66,15 @@ class Schedule:
             return self.tokens / max(self.ideal_wall_s, 1e-9)
         return float(((counts[several] - 1) / (span[several] / 1e9)).sum())
 
+    @property
+    def median_gap_ms(self) -> float | None:
+        """The median time between a call's tokens that are due apart; None where none are."""
+        within = np.ones(self.tokens, dtype=np.bool_)
+        within[self.first[:-1]] = False
+        gaps_ns = np.diff(self.offset_ns, prepend=0)[within]
+        gaps_ns = gaps_ns[gaps_ns > 0]
+        return float(np.median(gaps_ns)) / 1e6 if len(gaps_ns) else None
+
     def head(self, calls: int) -> "Schedule":
         """The first `calls` calls alone."""
         return Schedule(
