@@ -71,10 +71,6 @@ def test_the_guarded_sender_makes_each_effect_once_and_the_wrong_ones_do_not(tmp
     assert sent["no-key"]["effects"] > 200
     for wrong in ("no-key", "key-per-attempt", "key-stored-after", "key-in-memory"):
         assert sent[wrong]["duplicated"] >= 200, wrong
-    said = run("durable", "effects", "-n", "20", cwd=tmp_path)
-    assert said.returncode == 0
-    assert "found out" in said.stdout
-    assert "4 wrong ones were found out" in said.stdout
 
 
 RECEIVER = """

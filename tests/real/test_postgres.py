@@ -170,7 +170,7 @@ def test_no_server_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch
 
 def test_kills_lose_nothing(server: Local, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(VARIABLE, server.dsn)
-    done = run("durable", "chaos", "--kills", "4", "--store", "postgres", "--json", cwd=tmp_path)
+    done = run("durable", "chaos", "--kills", "2", "--store", "postgres", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     verdict = json.loads(done.stdout.splitlines()[-1])["verdict"]
-    assert (verdict["kills"], verdict["passed"]) == (4, True)
+    assert (verdict["kills"], verdict["passed"]) == (2, True)

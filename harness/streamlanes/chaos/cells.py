@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 COMMAND = [sys.executable, "-c", "from streamlanes.cli import main; main()", "run"]
-BACKENDS = ("asyncio", "threads", "process-pool")
+BACKENDS = ("asyncio", "threads")
 CELLS = ["-b", ",".join(BACKENDS), "-c", "timer", "-n", "20", "-w", "lesson"]
 TINY = ["--set", "ttft_ms=20", "--set", "gap_ms=20", "--set", "tokens=5"]
 LATEST_S = 0.8

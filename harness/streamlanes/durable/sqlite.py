@@ -112,23 +112,30 @@ class SQLite:
 
     def _opened(self, synchronous: Synchronous, max_bytes: int | None) -> sqlite3.Connection:
         """The writer's connection, with the tables there."""
+        made = self._connection()
         try:
-            made = self._connection()
-            self._patiently(lambda: made.execute("PRAGMA journal_mode = WAL"))
-            (mode,) = made.execute("PRAGMA journal_mode").fetchone()
-            if mode != "wal":
-                what = f"{self.path} cannot have a write-ahead log (mode {mode})"
-                raise DurableError(None, what, "put it on a local disk")
-            made.execute(f"PRAGMA synchronous = {synchronous}")
-            made.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-            made.execute(f"PRAGMA wal_autocheckpoint = {LEFT_TO_THE_WRITER}")
-            if max_bytes is not None:
-                (page,) = made.execute("PRAGMA page_size").fetchone()
-                made.execute(f"PRAGMA max_page_count = {max(1, max_bytes // page)}")
-            self._lay(made)
+            self._prepare(made, synchronous, max_bytes)
         except sqlite3.Error as error:
+            made.close()
             raise self._said(error) from None
+        except DurableError:
+            made.close()
+            raise
         return made
+
+    def _prepare(self, made: sqlite3.Connection, synchronous: Synchronous, max_bytes: int | None) -> None:
+        self._patiently(lambda: made.execute("PRAGMA journal_mode = WAL"))
+        (mode,) = made.execute("PRAGMA journal_mode").fetchone()
+        if mode != "wal":
+            what = f"{self.path} cannot have a write-ahead log (mode {mode})"
+            raise DurableError(None, what, "put it on a local disk")
+        made.execute(f"PRAGMA synchronous = {synchronous}")
+        made.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        made.execute(f"PRAGMA wal_autocheckpoint = {LEFT_TO_THE_WRITER}")
+        if max_bytes is not None:
+            (page,) = made.execute("PRAGMA page_size").fetchone()
+            made.execute(f"PRAGMA max_page_count = {max(1, max_bytes // page)}")
+        self._lay(made)
 
     def _connection(self) -> sqlite3.Connection:
         where = self.path.absolute().as_uri() + (f"?vfs={self._vfs}" if self._vfs else "")
