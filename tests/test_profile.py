@@ -8,6 +8,8 @@ from streamlanes.backends import BACKENDS
 from streamlanes.errors import UserError
 from streamlanes.plan import FixedPlan
 from streamlanes.profile import Profile, Wishes, load, parse, parse_axes, parse_setting
+from streamlanes.provider.behaviour import Behaviour
+from streamlanes.provider.faults import Fault
 from streamlanes.search import MOST_CELLS
 
 SMALL = b"""
@@ -244,3 +246,71 @@ def test_another_matrix_drops_the_profiles_knees():
     assert Wishes(calls=[7]).applied(profile).knee == []
     assert Wishes(repeats=2).applied(profile).knee == profile.knee
     assert Wishes(calls=[7]).applied(parse(KNEES, "k.toml", "k")).name == "custom"
+
+
+PROVIDER = b"""
+[[cells]]
+backends = ["asyncio"]
+client = "streams"
+workload = "lesson"
+calls = [10]
+[provider]
+tokens_per_chunk = 4
+[provider.faults]
+reset = 0.1
+crlf = 0.2
+"""
+
+
+def test_the_provider_is_part_of_a_cell_and_of_its_name():
+    (cell,) = parse(PROVIDER, "p.toml", "p").expand()
+    assert cell.provider == Behaviour(tokens_per_chunk=4, faults={Fault.RESET: 0.1, Fault.CRLF: 0.2})
+    assert cell.tokens_per_chunk == 4
+    assert cell.id == (
+        "io/asyncio/streams/lesson/10/provider=faults:crlf:0.2,reset:0.1,tokens_per_chunk:4/r1"
+    )
+
+
+def test_a_client_without_a_provider_and_a_table_of_defaults_change_nothing():
+    for old, new in (
+        (b'"streams"', b'"timer"'),
+        (PROVIDER[PROVIDER.index(b"tokens_per") :], b"seed = 1"),
+    ):
+        (cell,) = parse(PROVIDER.replace(old, new), "p.toml", "p").expand()
+        assert cell.provider is None
+        assert "provider" not in cell.id
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (b"reset", b"rset", ["unknown fault 'rset'", "reset"]),
+        (b"tokens_per_chunk", b"tokens_pr_chunk", ["tokens_pr_chunk", "did you mean 'tokens_per_chunk'"]),
+        (b"tokens_per_chunk = 4", b"tokens_per_chunk = 0", ["tokens_per_chunk is 0"]),
+        (b"tokens_per_chunk = 4", b"tokens_per_chunk = 'x'", ["int", "provider.tokens_per_chunk"]),
+        (b"crlf = 0.2", b"crlf = 0.95", ["1.05 together"]),
+        (b"crlf = 0.2", b"crlf = nan", ["share of crlf"]),
+        (b"crlf = 0.2", b"crlf = 'often'", ["float", "faults"]),
+    ],
+)
+def test_a_provider_that_cannot_be_meant_is_refused(old: bytes, new: bytes, words: list[str]):
+    assert old in PROVIDER
+    with pytest.raises(UserError) as error:
+        parse(PROVIDER.replace(old, new), "p.toml", "p").expand()
+    assert "\n" not in str(error.value)
+    for word in words:
+        assert word in str(error.value)
+
+
+def test_heavy_tails_and_yes_or_no_are_settings_too():
+    assert parse_setting("gap_ms=20^1.5") == ("gap_ms", [{"median": 20, "tail": 1.5}])
+    assert parse_setting("tls=true,false") == ("tls", [True, False])
+    assert parse_axes({"tls": True}).tls is True
+    with pytest.raises(UserError, match="tls"):
+        parse_axes({"tls": "yes"})
+
+
+def test_tls_is_an_axis_of_clients_with_a_network():
+    wishes = Wishes(backends=["asyncio"], clients=["timer", "streams"], settings={"tls": [True]})
+    ids = [cell.id for cell in wishes.applied(small()).expand()]
+    assert ids == ["io/asyncio/timer/steady/500/r1", "io/asyncio/streams/steady/500/tls=true/r1"]

@@ -62,7 +62,7 @@ class Capacity:
         capped = [step for step in knee.steps if any(flag.name is FlagName.CAPPED for flag in step.flags)]
         if capped:
             said.append(f"never all in flight in {len(capped)} of {len(knee.steps)} cells")
-        if knee.disturbed:
+        if knee.disturbed and found.limit is not Verdict.HOST:
             said.append(f"host disturbed in {knee.disturbed} of {len(knee.steps)} cells")
         return said
 

@@ -36,8 +36,16 @@ def compose(spec: dict[str, Any], options: Options) -> Backend:
     schedule = Table.open(spec["schedule"]["path"], spec["schedule"]["columns"])
     samples = Table.open(spec["samples"]["path"], spec["samples"]["columns"])
     addresses = tuple((str(host), int(port)) for host, port in spec["addresses"])
-    client = load(spec["client"])(Setting(schedule, addresses, spec["hold"]))
-    job = load(spec["job"])(schedule, samples, client)
+    setting = Setting(
+        schedule,
+        addresses,
+        spec["hold"],
+        tls_ca=spec["tls_ca"],
+        api=spec["api"],
+        tokens_per_chunk=spec["tokens_per_chunk"],
+    )
+    client = load(spec["client"])(setting)
+    job = load(spec["job"])(setting, samples, client)
     jobs = Jobs(job, (schedule, samples), range(spec["calls"]))
     backend: Backend = load(spec["backend"])(jobs, options)
     return backend

@@ -177,7 +177,13 @@ def provider(
     port: Annotated[
         int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)
     ] = 8000,
+    tls_port: Annotated[
+        int | None, typer.Option(help="Port for HTTPS; the one after --port if not named.", min=0, max=65535)
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    profile: Annotated[
+        str | None, typer.Option(help="A profile whose [provider] and [workload] tables hold.")
+    ] = None,
     workload: Annotated[str, typer.Option("-w", "--workload", help="How its streams behave.")] = "steady",
     calls: Annotated[
         int, typer.Option("-n", "--calls", help="Calls in its schedule; then it repeats.", min=1)
@@ -186,15 +192,18 @@ def provider(
 ) -> None:
     """Serve the simulated provider alone, for anyone's client, until interrupted."""
     from streamlanes.alone import serve_alone
-    from streamlanes.profile import parse_axes, parse_setting
+    from streamlanes.profile import Profile, load, parse_axes, parse_setting
     from streamlanes.workload import AXES as WORKLOAD_AXES
 
     chosen = dict(map(parse_setting, settings or []))
     for axis, values in chosen.items():
         if len(values) > 1 or axis not in WORKLOAD_AXES:
             raise UserError(f"--set {axis}: the provider takes one value of {', '.join(WORKLOAD_AXES)}")
-    axes = parse_axes({axis: values[0] for axis, values in chosen.items()})
-    serve_alone(host, port, workload, calls, axes)
+    given = load(profile) if profile else Profile()
+    axes = {axis: value for axis, value in given.workload.items() if axis in WORKLOAD_AXES}
+    axes |= {axis: values[0] for axis, values in chosen.items()}
+    ports = (port, tls_port if tls_port is not None else port and min(port + 1, 65535))
+    serve_alone(host, ports, workload, calls, parse_axes(axes), given.provider)
 
 
 def main() -> None:

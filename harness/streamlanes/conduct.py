@@ -155,9 +155,15 @@ class Measure:
 
 def warming(cell: Cell) -> Cell:
     """A small cell of the same backend and client, to be thrown away: files read, caches warm."""
-    own = dict.fromkeys(("arrival", "ramp_s", "rate_per_s", "time_scale", "trace"))  # of its workload
+    own = dict.fromkeys(("arrival", "ramp_s", "gaps", "rate_per_s", "time_scale", "trace"))  # of its workload
     axes = msgspec.structs.replace(cell.axes, ttft_ms=50, gap_ms=10, tokens=10, **own)
-    small = {"workload": "lesson", "calls": min(cell.calls, WARMING_CALLS), "budget_s": None, "memory": False}
+    small = {
+        "workload": "lesson",
+        "calls": min(cell.calls, WARMING_CALLS),
+        "budget_s": None,
+        "memory": False,
+        "provider": None,
+    }
     return msgspec.structs.replace(cell, axes=axes, **small)
 
 
@@ -234,6 +240,8 @@ def _info(profile: Profile, cells: Sequence[Cell], here: Here) -> dict[str, Any]
         "seed": profile.run.seed,
         "warmup": profile.run.warmup,
     }
+    if profile.run.spares:
+        resolved["spares"] = profile.run.spares
     if searches := {cell.id: _as_asked(cell) for cell in cells if cell.knee_bound_ms is not None}:
         resolved["knees"] = list(searches.values())  # each by its first cell
     if here.pythons:  # another build of the same version makes another run

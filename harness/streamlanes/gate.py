@@ -18,7 +18,7 @@ from streamlanes.errors import unknown
 from streamlanes.knee import without_searches
 from streamlanes.record import Record, StatusName
 from streamlanes.rules import Bound, Exact, Ratio, Rule, Thresholds, limits
-from streamlanes.stats import paired_ratio
+from streamlanes.stats import paired, paired_ratio
 from streamlanes.words import number, plain, why_missing
 
 
@@ -162,14 +162,14 @@ def _ratio(rule: Ratio, held: Sequence[Record], records: Sequence[Record], found
     cells = _by_cell(records)
     for cell, repetitions in _by_cell(held).items():
         other = cell.replace(f"/{repetitions[0].cell.backend}/", f"/{rule.against}/", 1)
-        ours = _clean_figures(repetitions, rule.metric)
-        theirs = _clean_figures(cells.get(other, []), rule.metric)
-        both = sorted(ours.keys() & theirs.keys())
-        if len(both) < rule.repetitions:
-            found.open.append(f"{cell}: {rule}: {len(both)} of {rule.repetitions} clean pairs")
+        ours, theirs = paired(
+            _clean_figures(repetitions, rule.metric), _clean_figures(cells.get(other, []), rule.metric)
+        )
+        if len(ours) < rule.repetitions:
+            found.open.append(f"{cell}: {rule}: {len(ours)} of {rule.repetitions} clean pairs")
             continue
         found.judged.update(record.cell.id for record in (*repetitions, *cells[other]))
-        value = paired_ratio([ours[which] for which in both], [theirs[which] for which in both]).value
+        value = paired_ratio(ours, theirs).value
         if not _within(value, rule):
             found.broken.append(_breach(cell, rule, f"{value:.3f}"))
 

@@ -6,11 +6,12 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
+from streamlanes import certificate, wire
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.children import Child, Gone, Launcher
@@ -24,7 +25,7 @@ from streamlanes.probe.memory import read_memory
 from streamlanes.probe.smaps import read_mappings
 from streamlanes.probe.stacks import tree_stacks
 from streamlanes.probe.tree import members
-from streamlanes.providers import Providers, providers
+from streamlanes.providers import Providers, Wanted, providers
 from streamlanes.record import Status, StatusName
 from streamlanes.samples import (
     ORIGIN,
@@ -121,9 +122,14 @@ class Bench:
         self._softirq_apart = softirq_apart
         self._bare_bytes: dict[str, int | None] = {}
 
+    @cached_property
+    def certificate(self) -> certificate.Certificate:
+        """The one that providers of this run show and its cells trust; made when a cell first needs it."""
+        return certificate.make(self.launcher.folder)
+
     def measure(self, cell: Cell) -> Facts:
         """Both passes of a cell. Raises CellEnded when it comes to no figures."""
-        full = build(cell.load(), cell.calls)
+        full = build(cell.load(), cell.calls).in_chunks(cell.tokens_per_chunk)
         schedule = full.head(cell.admitted(full))
         budget_s = cell.budget(full)
         timed, drained = self._timed(cell, schedule, budget_s)
@@ -141,6 +147,7 @@ class Bench:
             timed=timed,
             memory=memory,
             provider_cpus=float(self.sets.provider_processes),
+            tokens_per_chunk=cell.tokens_per_chunk,
             grain_ms=cell.grain_ms,
         )
 
@@ -240,15 +247,15 @@ class Bench:
             serving = None
             if CLIENTS[cell.client].network:
                 processes = self.sets.provider_processes
-                fresh = providers(
-                    self.launcher,
-                    tables.schedule,
-                    tables.provider,
+                wanted = Wanted(
                     processes=processes,
                     ports=provider_ports(schedule.calls, self._somaxconn, processes),
                     hold=hold,
                     cpus=self.sets.provider,
+                    certificate=self.certificate if cell.axes.tls else None,
+                    behaviour=cell.provider,
                 )
+                fresh = providers(self.launcher, tables.schedule, tables.provider, wanted)
                 try:
                     serving = stack.enter_context(fresh)
                 except Gone as gone:
@@ -284,6 +291,9 @@ class Bench:
             },
             "hold": hold,
             "addresses": serving.addresses if serving else [],
+            "tls_ca": self.certificate.trusted if cell.axes.tls else None,
+            "api": cell.api or wire.DEFAULT,
+            "tokens_per_chunk": cell.tokens_per_chunk,
             "schedule": {"path": tables.schedule.path, "columns": tables.schedule.columns},
             "samples": {"path": tables.calls.path, "columns": tables.calls.columns},
         }

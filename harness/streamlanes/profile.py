@@ -12,10 +12,14 @@ import msgspec
 
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import TEXT_AXES, Axes, Cell, check
+from streamlanes.clients import CLIENTS
 from streamlanes.errors import UserError, unknown
 from streamlanes.knee import search_of
 from streamlanes.plan import FixedPlan, InTurn, Plan
+from streamlanes.provider.behaviour import Behaviour
+from streamlanes.provider.faults import Fault
 from streamlanes.search import BOUND_MS, KneePlan, Search, search
+from streamlanes.spares import Spares
 
 MAX_BYTES = 1 << 20
 MAX_CELLS = 10_000
@@ -25,6 +29,7 @@ DEFAULT_CALLS = 500
 DEFAULT_WORKLOAD = "steady"
 """What a matrix from the command line has where it names none."""
 
+_YES_OR_NO = {"true": True, "false": False}
 T = TypeVar("T", bound="Matrix")
 
 
@@ -32,7 +37,8 @@ class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """`[run]`. seed: of the cells' order. repeats: repetitions of every cell that does not say its own.
 
     budget_s: of every cell. memory: whether cells have a memory pass. warmup: a small cell of each
-    backend is run and thrown away before its first one counts.
+    backend is run and thrown away before its first one counts. spares: how many more repetitions a cell
+    may have in place of those that the host disturbed.
     """
 
     lane: str = "io"
@@ -41,6 +47,7 @@ class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     budget_s: int | float | None = None
     memory: bool = True
     warmup: bool = False
+    spares: int = 0
 
 
 class Matrix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -76,13 +83,14 @@ class KneeTable(Matrix, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A whole profile. workload: axis -> value for every cell."""
+    """A whole profile. workload: axis -> value for every cell. provider: of every cell that has one."""
 
     name: str = ""
     run: RunTable = RunTable()
     cells: list[CellsTable] = []
     knee: list[KneeTable] = []
     workload: dict[str, Any] = {}
+    provider: Behaviour | None = None
 
     def pythons(self) -> list[str]:
         """The interpreters that cells are to run under, as they were written, each once.
@@ -99,12 +107,14 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return _distinct(written)
 
     def plan(self, python_names: Mapping[str, str] = MappingProxyType({})) -> Plan:
-        """What is measured: the cells, then the searches. Raises UserError for anything not meant.
+        """What is measured: the cells, those again that the host disturbed, then the searches.
+
+        Raises UserError for anything not meant.
 
         python_names: interpreter as written -> its name; one without a name keeps what was written.
         """
         cells = FixedPlan(self.expand(python_names), self.run.seed)
-        return InTurn(cells, KneePlan(self.searches(python_names)))
+        return InTurn(cells, Spares(cells.cells, self.run.spares), KneePlan(self.searches(python_names)))
 
     def expand(self, python_names: Mapping[str, str] = MappingProxyType({})) -> list[Cell]:
         """Every cell of `[[cells]]` once per repetition, equal ones once. Raises UserError for anything not
@@ -143,8 +153,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def _cell(self, table: Matrix, backend: str, calls: int, axes: dict[str, Any], repetition: int) -> Cell:
         asked = parse_axes(axes)
-        if backend in BACKENDS:
-            asked = asked.for_backend(BACKENDS[backend])
+        if backend in BACKENDS and table.client in CLIENTS:
+            asked = asked.that_matter(BACKENDS[backend], CLIENTS[table.client])
         cell = Cell(
             lane=self.run.lane,
             backend=backend,
@@ -155,9 +165,18 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             repetition=repetition,
             budget_s=self.run.budget_s,
             memory=self.run.memory and repetition == 1,
+            provider=self._provider(table.client),
         )
         check(cell)
         return cell
+
+    def _provider(self, client: str) -> Behaviour | None:
+        """What the table says, where it says anything and the client has a provider."""
+        without = client in CLIENTS and not CLIENTS[client].network
+        return None if without or self.provider == Behaviour() else self.provider
+
+
+_TABLES = {"run": RunTable, "cells": CellsTable, "knee": KneeTable, "provider": Behaviour}
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -252,6 +271,8 @@ def parse(text: bytes, source: str, name: str) -> Profile:
         raise UserError(f"profile {source}: {_hint(str(error))}") from None
     except RecursionError:
         raise UserError(f"profile {source}: nested too deeply; a profile has three levels") from None
+    if not 0 <= found.run.spares <= 10:
+        raise UserError(f"profile {source}: spares is {found.run.spares}; it must be from 0 to 10")
     for repeats in (found.run.repeats, *(table.repeats for table in found.cells)):
         if repeats is not None and not 1 <= repeats <= 1000:
             raise UserError(f"profile {source}: repeats is {repeats}; it must be from 1 to 1000")
@@ -276,7 +297,8 @@ def parse_axes(values: dict[str, Any]) -> Axes:
 
 
 def parse_setting(text: str) -> tuple[str, list[Any]]:
-    """`axis=value[,value...]` from the command line: each value a number, a word, or median~sigma."""
+    """`axis=value[,value...]` from the command line: each value a number, true or false, a word,
+    median~sigma or median^tail."""
     axis, equals, values = text.partition("=")
     if not equals or not values:
         raise UserError(f"--set {text!r}: write it as axis=value")
@@ -287,9 +309,12 @@ def parse_setting(text: str) -> tuple[str, list[Any]]:
 
 
 def _value(text: str) -> Any:
-    median, tilde, sigma = text.partition("~")
-    if tilde:
-        return {"median": _value(median), "sigma": _value(sigma)}
+    if text in _YES_OR_NO:
+        return _YES_OR_NO[text]
+    for mark, second in (("~", "sigma"), ("^", "tail")):
+        median, marked, value = text.partition(mark)
+        if marked:
+            return {"median": _value(median), second: _value(value)}
     for kind in (int, float):
         try:
             return kind(text)
@@ -308,12 +333,13 @@ def _combinations(sweep: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 def _hint(message: str) -> str:
     """msgspec's message, with the nearest key where it names an unknown one."""
+    if fault := re.search(r"enum value '([^']*)' .*provider[.]faults", message):
+        return str(unknown("fault", fault[1], Fault))
     found = re.search(r"unknown field `(\w+)`(?: - at `([^`]*)`)?", message)
     if not found:
         return message
     where = found[2] or ""
-    tables: dict[str, Any] = {".run": RunTable, ".cells": CellsTable, ".knee": KneeTable}
-    table = next((kind for name, kind in tables.items() if name in where), Profile)
+    table: Any = next((table for name, table in _TABLES.items() if f"$.{name}" in where), Profile)
     return str(
         unknown(f"key in {where.removeprefix('$.') or 'the profile'}", found[1], table.__struct_fields__)
     )

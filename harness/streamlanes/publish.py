@@ -34,7 +34,7 @@ from streamlanes.report.charts import draw
 from streamlanes.report.load import Run, find_run, load_run
 from streamlanes.report.tables import tables
 from streamlanes.series import select
-from streamlanes.stats import paired_ratio, pool
+from streamlanes.stats import paired, paired_ratio, pool
 from streamlanes.words import quantity
 
 TEMPLATE = Path("docs/README.template.md")
@@ -139,14 +139,17 @@ def _figure(run: Run, cell: str, path: str) -> str:
 
 def _ratio(run: Run, one: str, other: str, path: str) -> str:
     _metric(run, path)
-    ours = {r.cell.repetition: r.figure(path) for r in _cell(run, one) if r.clean}
-    theirs = {r.cell.repetition: r.figure(path) for r in _cell(run, other) if r.clean}
-    both = [which for which in ours if ours[which] and theirs.get(which)]
-    if not both:
+    ours, theirs = paired(_clean(run, one, path), _clean(run, other, path))
+    if not ours:
         raise UserError(f"{TEMPLATE}: {one} and {other} share no clean repetition with {path}")
-    found = paired_ratio([ours[r] or 0.0 for r in both], [theirs[r] or 0.0 for r in both])
+    found = paired_ratio(ours, theirs)
     interval = "" if found.low is None else f" [{found.low:.2f}, {found.high:.2f}]"
     return f"{found.value:.2f}x{interval}"
+
+
+def _clean(run: Run, cell: str, path: str) -> dict[int, float]:
+    pairs = ((record.cell.repetition, record.figure(path)) for record in _cell(run, cell) if record.clean)
+    return {repetition: value for repetition, value in pairs if value}
 
 
 def _table(run: Run, client: str, workload: str, axis: str | None = None) -> str:

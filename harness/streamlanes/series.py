@@ -216,7 +216,9 @@ def _bounded(record: Record) -> bool:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, (int, float)):
         return plain(value)
     return _UNKNOWN if value is None else str(value)
 

@@ -10,10 +10,11 @@ import contextlib
 import sqlite3
 import threading
 
-EVERY = 500
-"""Requests between two copies: about as many pages."""
-LEFT_TO_THE_WRITER = 4000
-"""Pages of log at which a commit copies what is left, 16 MiB."""
+EVERY = 2000
+"""Requests between two copies. The index's hot pages are written again and again: the rarer the copy, the
+less of that reaches the file."""
+LEFT_TO_THE_WRITER = 8000
+"""Pages of log at which a commit copies what is left, 32 MiB."""
 
 
 class Backfill:

@@ -8,7 +8,7 @@ from streamlanes.errors import UserError, unknown
 from streamlanes.workload.draws import Dist
 from streamlanes.workload.real import chat, code, peak10, replay
 from streamlanes.workload.schedule import MAX_TOKENS
-from streamlanes.workload.settings import MOST_TOKENS_PER_S, SetTo, arrival, dist, number
+from streamlanes.workload.settings import MOST_TOKENS_PER_S, SetTo, arrival, dist, gap, number
 from streamlanes.workload.shape import Arrival, Phase, Workload
 
 PACE_GAP_MS = 100.0
@@ -23,15 +23,15 @@ def _steady(calls: int, set_to: SetTo) -> Workload:
     ramp_s = number(set_to, "ramp_s", max(2.0, calls / 2000))
     rate = number(set_to, "rate_per_s", min(MOST_TOKENS_PER_S, 50.0 * calls))
     ttft = dist(set_to, "ttft_ms", Dist(200.0))
-    gap = dist(set_to, "gap_ms", Dist(1000.0 * calls / rate))
-    enough = 1 + math.ceil(max(0.0, (ramp_s + 2.0) * 1000 - ttft.median) / gap.median - 1e-9)
+    gap_ms = gap(set_to, Dist(1000.0 * calls / rate))
+    enough = 1 + math.ceil(max(0.0, (ramp_s + 2.0) * 1000 - ttft.median) / gap_ms.median - 1e-9)
     return Workload(
         name="steady",
         arrival=arrival(set_to, Arrival.RAMP),
         phase=Phase.SEEDED,
         ramp_s=ramp_s,
         ttft_ms=ttft,
-        gap_ms=gap,
+        gap_ms=gap_ms,
         tokens=dist(set_to, "tokens", Dist(float(enough))),
         seed=int(number(set_to, "seed", 1)),
     )
@@ -45,7 +45,7 @@ def _lockstep(calls: int, set_to: SetTo) -> Workload:
 def _paced(calls: int, set_to: SetTo) -> Workload:
     """`steady` at a fixed rate for each call, so the total grows with the calls: what a machine meets
     whose users come one by one. PACE_GAP_MS unless set."""
-    free = "gap_ms" in set_to or "rate_per_s" in set_to
+    free = any(axis in set_to for axis in ("gap_ms", "gaps", "rate_per_s"))
     return replace(_steady(calls, set_to if free else {**set_to, "gap_ms": PACE_GAP_MS}), name="paced")
 
 
@@ -59,7 +59,7 @@ def _lesson(calls: int, set_to: SetTo) -> Workload:
         phase=Phase.SEEDED,
         ramp_s=number(set_to, "ramp_s", 0.0),
         ttft_ms=dist(set_to, "ttft_ms", Dist(100.0)),
-        gap_ms=dist(set_to, "gap_ms", Dist(gap_ms)),
+        gap_ms=gap(set_to, Dist(gap_ms)),
         tokens=dist(set_to, "tokens", Dist(10.0)),
         seed=int(number(set_to, "seed", 1)),
     )
@@ -89,8 +89,9 @@ def _flood(calls: int, set_to: SetTo) -> Workload:
 def _one_rate(set_to: SetTo) -> None:
     """Where all calls stream together, the gap follows from the total rate. Where they come and go, the
     rate says how fast they come, and both may be set."""
-    if "gap_ms" in set_to and "rate_per_s" in set_to:
-        raise UserError("gap_ms and rate_per_s set the same thing; leave one out")
+    for axis in ("gap_ms", "gaps"):
+        if axis in set_to and "rate_per_s" in set_to:
+            raise UserError(f"{axis} and rate_per_s set the same thing; leave one out")
 
 
 WORKLOADS: dict[str, Callable[[int, SetTo], Workload]] = {
@@ -105,7 +106,18 @@ WORKLOADS: dict[str, Callable[[int, SetTo], Workload]] = {
     "trace": replay,
 }
 
-AXES = ("seed", "arrival", "ramp_s", "ttft_ms", "gap_ms", "tokens", "rate_per_s", "time_scale", "trace")
+AXES = (
+    "seed",
+    "arrival",
+    "ramp_s",
+    "ttft_ms",
+    "gap_ms",
+    "gaps",
+    "tokens",
+    "rate_per_s",
+    "time_scale",
+    "trace",
+)
 """What a workload lets a person set."""
 
 _OF_SOME = {"time_scale": ("chat", "code", "peak10", "trace"), "trace": ("trace",)}
@@ -114,7 +126,7 @@ _OF_SOME = {"time_scale": ("chat", "code", "peak10", "trace"), "trace": ("trace"
 
 def resolve(name: str, calls: int, set_to: SetTo) -> Workload:
     """The named workload at this size, with what was set in place of its own values; a trace is given
-    as it was read (workload.trace.Trace).
+    as it was read (workload.trace.Trace), and so are gaps (workload.draws.Looped).
 
     Raises UserError for an unknown name, a value out of range, or one that means nothing here.
     """

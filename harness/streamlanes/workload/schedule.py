@@ -83,6 +83,17 @@ class Schedule:
             offset_ns=self.offset_ns[: self.first[calls]],
         )
 
+    def in_chunks(self, size: int) -> "Schedule":
+        """The same where `size` tokens come together in each chunk: each is due when the last of its chunk
+        is. A call's last chunk may have fewer."""
+        if size == 1:
+            return self
+        counts = np.diff(self.first)
+        place = np.arange(self.tokens) - np.repeat(self.first[:-1], counts)
+        last = np.minimum(place - place % size + size, np.repeat(counts, counts)) - 1
+        row = np.repeat(self.first[:-1], counts) + last
+        return Schedule(start_ns=self.start_ns, first=self.first, offset_ns=self.offset_ns[row])
+
 
 def peak_in_flight(start_ns: Ns, end_ns: Ns) -> int:
     """The most intervals [start, end) that overlap at one instant."""
