@@ -219,7 +219,17 @@ def test_the_published_schema_wants_every_field():
 # The command line
 
 
-COMMANDS = typer.main.get_command(cli.app).commands
+def commands(group: typer.core.TyperGroup, above: str = "") -> dict[str, typer.core.TyperCommand]:
+    """Every command by its full name, those within groups too."""
+    found = {}
+    for name, command in group.commands.items():
+        found[f"{above}{name}"] = command
+        if isinstance(command, typer.core.TyperGroup):
+            found |= commands(command, f"{above}{name} ")
+    return found
+
+
+COMMANDS = commands(typer.main.get_command(cli.app))
 
 
 @pytest.mark.parametrize("name", COMMANDS)

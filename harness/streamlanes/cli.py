@@ -9,6 +9,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
+from streamlanes import durable_cli
 from streamlanes.errors import Terminated, UserError
 
 app = typer.Typer(
@@ -17,6 +18,7 @@ app = typer.Typer(
     help="Measure how to run thousands of streaming LLM calls in Python.",
     pretty_exceptions_enable=False,
 )
+app.add_typer(durable_cli.app, name="durable")
 
 BAD_INPUT, FORBIDDEN, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 4, 130, 141, 143
 

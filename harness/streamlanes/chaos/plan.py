@@ -1,0 +1,215 @@
+"""What chaos does, and what it found: kills as a plan, their results, the verdict. Pure.
+
+A kill is one trial: a worker strikes itself at a named point, its leases lapse, another worker goes
+on, and then everything is counted: in the store, and in the ledger of the receiver, which nobody
+killed. `trial` carries trials out.
+"""
+
+import enum
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from streamlanes.durable.points import Point
+
+SCHEMA = "streamlanes.chaos/1"
+
+NOT_TESTED = "a process crash is not a power loss: the operating system kept what was written"
+MOST_HITS = {Point.IN_HEARTBEAT: 1}
+"""How late a strike may come; a heartbeat comes only once or twice in a trial."""
+HITS = 8
+
+
+class How(enum.StrEnum):
+    """What strikes: SIGKILL ends a worker; SIGSTOP makes it sleep past its lease, then SIGCONT wakes it."""
+
+    KILL = "SIGKILL"
+    STOP = "SIGSTOP"
+
+
+@dataclass(frozen=True)
+class Kill:
+    """One trial. hit: at which passage of the point the worker strikes."""
+
+    number: int
+    point: Point
+    how: How
+    hit: int
+    store: str
+
+
+@dataclass(frozen=True)
+class Size:
+    """What each trial carries out. pace_s: work in a step besides its effect and its message."""
+
+    executions: int = 3
+    steps: int = 5
+    lease_s: float = 0.4
+    pace_s: float = 0.02
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """How long an execution stood still after a strike, in its parts, milliseconds. Their sum reaches
+    from the strike to the first new checkpoint.
+
+    detection_ms: until a lapsed lease was found; None where the worker held none.
+    detection_share: the same as a share of the lease.
+    start_ms: until a new process was up. replay_ms: until it had claimed an execution and read where
+    that stood. first_step_ms: until its first new checkpoint was durable; None where none was left to do.
+    """
+
+    detection_ms: float | None
+    detection_share: float | None
+    start_ms: float
+    replay_ms: float | None
+    first_step_ms: float | None
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a trial came to. Effects are counted in the receiver's ledger.
+
+    lost: effects, messages and checkpoints that are not there. duplicated: effects and messages that
+    happened more than once, each time beyond the first. redone: steps that were begun again.
+    false_done: executions called done that are not complete. unfinished: executions not done in time.
+    """
+
+    lost: int = 0
+    duplicated: int = 0
+    redone: int = 0
+    false_done: int = 0
+    unfinished: int = 0
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing went wrong. What was redone did not: it costs time only."""
+        return not (self.lost or self.duplicated or self.false_done or self.unfinished)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A kill and what came of it. struck: whether the worker passed the point at all.
+
+    refused: executions that a worker found were no longer its own, so that its write changed nothing.
+    errors: other errors that workers met.
+    """
+
+    kill: Kill
+    struck: bool
+    counts: Counts
+    recovery: Recovery | None
+    refused: int = 0
+    errors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Control:
+    """A way of working that must fail, or must not, under the same kills: it shows that trials can tell.
+
+    expected: what must be found, as names of Counts that must not be 0; none means clean.
+    """
+
+    name: str
+    says: str
+    expected: tuple[str, ...]
+    counts: Counts
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the control shows what it is there to show."""
+        if not self.expected:
+            return self.counts.clean
+        return all(getattr(self.counts, name) for name in self.expected)
+
+
+class ChaosPlan:
+    """Kills over every point and both signals, evenly, in seeded order; on each store in turn.
+
+    A kill whose worker never passed the point does not count, and another one takes its place.
+    """
+
+    def __init__(
+        self, kills: int, stores: Sequence[str], seed: int = 1, points: Sequence[Point] = tuple(Point)
+    ) -> None:
+        self._kills = kills
+        self._draw_seed = seed
+        self._pairs = [(point, how) for point in points for how in How]
+        self._stores = stores
+
+    def next(self, done: Sequence[Trial]) -> Kill | None:
+        """The next kill, after these; None when there have been enough."""
+        return self.after(len(done), sum(trial.struck for trial in done))
+
+    def after(self, begun: int, struck: int) -> Kill | None:
+        """The kill with number `begun`, if `struck` are not enough yet."""
+        if struck >= self._kills * len(self._stores):
+            return None
+        block, place = divmod(begun // len(self._stores), len(self._pairs))
+        pairs = random.Random(f"{self._draw_seed} {block}").sample(self._pairs, len(self._pairs))
+        point, how = pairs[place]
+        hit = random.Random(f"{self._draw_seed} {begun}").randint(1, MOST_HITS.get(point, HITS))
+        return Kill(begun, point, how, hit, self._stores[begun % len(self._stores)])
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All trials and controls together."""
+
+    trials: Sequence[Trial]
+    controls: Sequence[Control]
+    durability: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> Counts:
+        """The sum over all trials."""
+        names = asdict(Counts())
+        return Counts(**{name: sum(getattr(one.counts, name) for one in self.trials) for name in names})
+
+    @property
+    def kills(self) -> int:
+        """Trials in which the worker struck."""
+        return sum(trial.struck for trial in self.trials)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing went wrong, and each control showed what it is for."""
+        return self.counts.clean and all(control.as_expected for control in self.controls)
+
+
+def expected_total(steps: int) -> int:
+    """What the state of a finished execution adds up to."""
+    return steps * (steps + 1) // 2
+
+
+def counted(
+    size: Size,
+    names: Sequence[str],
+    kept: Mapping[str, Sequence[Mapping[str, Any]]],
+    done: Sequence[str],
+    ledger: Mapping[str, int],
+    begun: Sequence[tuple[str, int]],
+) -> Counts:
+    """What a trial came to.
+
+    kept: states by execution, in the order of their steps. done: executions that a store or a worker
+    calls done. ledger: how often each effect happened. begun: every step that any worker began.
+    """
+    refs = [f"{name}/{step}" for name in names for step in range(size.steps)]
+    refs += [f"mail {ref}" for ref in refs]
+    rows_lost = sum(max(0, size.steps - len(kept.get(name, ()))) for name in names)
+    totals = [sum(range(1, step + 2)) for step in range(size.steps)]
+    complete = {
+        name
+        for name in names
+        if [state.get("total") for state in kept.get(name, ())] == totals
+        and all(ledger.get(f"{name}/{step}", 0) for step in range(size.steps))
+    }
+    return Counts(
+        lost=rows_lost + sum(not ledger.get(ref, 0) for ref in refs),
+        duplicated=sum(max(0, times - 1) for times in ledger.values()),
+        redone=len(begun) - len(set(begun)),
+        false_done=len(set(done) - complete),
+        unfinished=len(set(names) - set(done)),
+    )

@@ -1,0 +1,178 @@
+"""The checkpoint store: append-only, one row a super-step, keyed (thread_id, step)."""
+
+import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Protocol
+
+from streamlanes.durable.database import Database, Done, Row, Transaction, Work, Write
+from streamlanes.durable.errors import DurableError, NewerVersion, StateError, StepTaken
+from streamlanes.durable.fence import HELD, held, lost
+from streamlanes.durable.values import RUNTIME_VERSION, Checkpoint, Lease, Message
+
+_COLUMNS = "thread_id, step, state, pending, version, epoch"
+
+# The fence: what is inserted comes out of the row of the one who holds the lease, so without it there
+# is nothing to insert.
+_APPEND = f"""INSERT INTO checkpoints ({_COLUMNS})
+SELECT thread_id, :step, :state, :pending, :version, epoch FROM executions
+WHERE thread_id = :thread_id AND token = :token AND expires > {{now}}{{share}}
+ON CONFLICT DO NOTHING"""
+_SEND = """INSERT INTO outbox (key, thread_id, target, payload, status, attempts, due)
+SELECT :key, c.thread_id, :target, :payload, 'waiting', 0, 0
+FROM checkpoints c JOIN executions e ON e.thread_id = c.thread_id
+WHERE c.thread_id = :thread_id AND c.step = :step AND c.epoch = e.epoch AND e.token = :token
+ON CONFLICT DO NOTHING"""
+_FINISH = """UPDATE executions SET status = 'done', token = '', expires = 0
+WHERE thread_id = :thread_id AND token = :token AND expires > {now}
+AND EXISTS (SELECT 1 FROM checkpoints c
+    WHERE c.thread_id = :thread_id AND c.step = :step AND c.epoch = executions.epoch)"""
+LATEST = f"SELECT {_COLUMNS} FROM checkpoints WHERE thread_id = :thread_id ORDER BY step DESC LIMIT 1"
+_AT = f"SELECT {_COLUMNS} FROM checkpoints WHERE thread_id = :thread_id AND step = :step"
+_HISTORY = f"SELECT {_COLUMNS} FROM checkpoints WHERE thread_id = :thread_id ORDER BY step"
+_PRUNE = """DELETE FROM checkpoints WHERE thread_id = :thread_id AND step <= (
+    SELECT max(step) FROM checkpoints WHERE thread_id = :thread_id) - :keep"""
+
+
+class CheckpointStore(Protocol):
+    """Where the super-steps of executions are kept."""
+
+    durability: str
+
+    def append(self, lease: Lease, checkpoint: Checkpoint, *, last: bool = False) -> "Future[Checkpoint]": ...
+
+    def latest(self, thread_id: str) -> Checkpoint | None: ...
+
+    def history(self, thread_id: str) -> Sequence[Checkpoint]: ...
+
+    def prune(self, thread_id: str, keep: int) -> "Future[int]": ...
+
+
+class Checkpoints:
+    """The store on either database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.durability = database.durability
+
+    def append(self, lease: Lease, checkpoint: Checkpoint, *, last: bool = False) -> "Future[Checkpoint]":
+        """Keep a step, hand its messages to the outbox, and with `last` end the execution: all or nothing.
+
+        The future is answered with the row as kept, once it is durable. It fails with LeaseLost when
+        the lease is no longer good, with StepTaken when the step has another checkpoint.
+        """
+        row = {
+            "thread_id": checkpoint.thread_id,
+            "step": checkpoint.step,
+            "state": checkpoint.state,
+            "pending": _pending(checkpoint.pending),
+            "version": checkpoint.version,
+            "token": lease.token,
+        }
+        statements = [(_APPEND, row)]
+        key = {"thread_id": checkpoint.thread_id, "step": checkpoint.step, "token": lease.token}
+        for message in checkpoint.pending:
+            sent = {"key": message.key, "target": message.target, "payload": message.payload}
+            statements.append((_SEND, {**key, **sent}))
+        if last:
+            statements.append((_FINISH, key))
+        kept = Checkpoint(
+            checkpoint.thread_id,
+            checkpoint.step,
+            checkpoint.state,
+            checkpoint.pending,
+            checkpoint.version,
+            lease.epoch,
+        )
+
+        def answer(done: Sequence[Done]) -> Checkpoint:
+            if done[0].changed == 1 or self._there(kept):
+                return kept
+            raise self._refused(lease, kept)
+
+        return self._database.submit(Write(lease.thread_id, tuple(statements), answer))
+
+    def update(self, lease: Lease, change: Callable[[bytes | None], bytes]) -> "Future[Checkpoint]":
+        """Read the latest state and append what `change` makes of it, in one transaction, so that no
+        other update comes between. `change` runs in the store's thread: it must be short."""
+
+        before: list[Checkpoint] = []
+
+        def do(transaction: Transaction) -> Checkpoint:
+            mine = held(lease)
+            if not transaction.run(HELD + "{share}", mine).rows:
+                raise lost(lease)
+            # Carried out twice when a connection was lost at its commit. All writes of a lease go through
+            # one writer in their order, so a row where ours would be can only be ours.
+            for kept in before:
+                again = transaction.run(_AT, {"thread_id": kept.thread_id, "step": kept.step}).rows
+                if again and checkpoint(again[0]) == kept:
+                    return kept
+            rows = transaction.run(LATEST, mine).rows
+            last = checkpoint(rows[0]) if rows else None
+            made = Checkpoint(
+                lease.thread_id,
+                last.step + 1 if last else 0,
+                change(last.state if last else None),
+                epoch=lease.epoch,
+            )
+            row = {"step": made.step, "state": made.state, "pending": "[]", "version": made.version}
+            transaction.run(_APPEND, {**mine, **row})
+            before[:] = [made]
+            return made
+
+        return self._database.submit(Work(lease.thread_id, do))
+
+    def latest(self, thread_id: str) -> Checkpoint | None:
+        """The newest step. Raises NewerVersion when a newer program wrote it."""
+        rows = self._database.read(LATEST, {"thread_id": thread_id})
+        return checkpoint(rows[0]) if rows else None
+
+    def history(self, thread_id: str) -> Sequence[Checkpoint]:
+        """All steps that are kept, the oldest first."""
+        return [checkpoint(row) for row in self._database.read(_HISTORY, {"thread_id": thread_id})]
+
+    def prune(self, thread_id: str, keep: int) -> "Future[int]":
+        """Forget all steps but the newest `keep`, at least 1; answered with how many went.
+
+        It needs no lease: a worker never reads what goes.
+        """
+        if keep < 1:
+            raise DurableError(thread_id, f"cannot keep {keep} steps", "keep 1 or more")
+        params = {"thread_id": thread_id, "keep": keep}
+        return self._database.submit(Write(thread_id, ((_PRUNE, params),), lambda done: done[0].changed))
+
+    def _there(self, kept: Checkpoint) -> bool:
+        """Whether this very row is there: after a lost connection the same append may come twice."""
+        rows = self._database.read(_AT, {"thread_id": kept.thread_id, "step": kept.step})
+        return bool(rows) and checkpoint(rows[0]) == kept
+
+    def _refused(self, lease: Lease, kept: Checkpoint) -> Exception:
+        """Why an append changed nothing."""
+        if self._database.read(HELD, held(lease)):
+            return StepTaken(
+                lease.thread_id,
+                f"step {kept.step} has a checkpoint already, another one",
+                "append the step after the latest",
+            )
+        return lost(lease)
+
+
+def checkpoint(row: Row) -> Checkpoint:
+    """A row of the table. Raises NewerVersion, and StateError for a row that is damaged."""
+    thread_id, step, state, pending, version, epoch = row
+    if version > RUNTIME_VERSION:
+        what = f"step {step} was written by runtime version {version}, this is {RUNTIME_VERSION}"
+        raise NewerVersion(thread_id, what, f"run it with version {version} or newer")
+    try:
+        messages = tuple(Message(*each) for each in json.loads(pending))
+    except (ValueError, TypeError):
+        remedy = "restore the store from a copy, or delete that row to go on from the step before it"
+        raise StateError(thread_id, f"the pending writes of step {step} cannot be read", remedy) from None
+    return Checkpoint(thread_id, step, bytes(state), messages, version, epoch)
+
+
+def _pending(messages: Sequence[Message]) -> str:
+    if not messages:
+        return "[]"
+    return json.dumps([[each.key, each.target, each.payload] for each in messages], separators=(",", ":"))

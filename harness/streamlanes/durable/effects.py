@@ -1,0 +1,261 @@
+"""Effects: what a step does to the world, once, though workers die in the middle.
+
+The key comes from execution, step and place of the call in the step: never from what a model said
+and never from the number of the attempt, so whoever repeats the step has the same key. It is stored
+(claimed) before the first attempt, and the answer with it after the last; a step that is repeated
+gets the stored answer. Between the two a worker can die, and then nobody here knows whether the
+effect happened: what settles that is what the receiver can do, and each effect says so (`Guard`).
+"""
+
+import enum
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TypeVar
+from urllib.parse import quote
+
+from streamlanes.durable.backoff import Backoff
+from streamlanes.durable.database import Database, Done, Write
+from streamlanes.durable.errors import DurableError, Full, InDoubt, LeaseLost, StateError
+from streamlanes.durable.fence import FENCE, fenced, held, lost
+from streamlanes.durable.points import Point, reach
+from streamlanes.durable.state import decode, encode
+from streamlanes.durable.values import Lease
+from streamlanes.durable.waits import Waits
+
+T = TypeVar("T")
+
+_CLAIM = """INSERT INTO effects (key, thread_id, name, status, answer, epoch)
+SELECT :key, thread_id, :name, 'claimed', '', epoch FROM executions
+WHERE thread_id = :thread_id AND token = :token AND expires > {now}{share}
+ON CONFLICT DO NOTHING"""
+_STATUS = "SELECT status, answer FROM effects WHERE key = :key"
+_ATTEMPTS = "SELECT attempt, status FROM attempts WHERE key = :key ORDER BY attempt"
+_BEGIN = f"""INSERT INTO attempts (key, attempt, status, prompt_tokens, output_tokens, price_usd)
+SELECT key, :attempt, 'begun', 0, 0, 0
+FROM effects WHERE key = :key AND status = 'claimed' AND {FENCE}
+ON CONFLICT DO NOTHING"""
+_END = f"""UPDATE attempts SET status = :how, prompt_tokens = :prompt_tokens,
+    output_tokens = :output_tokens, price_usd = :price_usd
+WHERE key = :key AND attempt = :attempt AND {FENCE}"""
+_RECORD = f"""UPDATE effects SET status = 'done', answer = :answer
+WHERE key = :key AND status = 'claimed' AND {FENCE}"""
+_LEDGER = """SELECT a.key, a.attempt, a.status, a.prompt_tokens, a.output_tokens, a.price_usd
+FROM attempts a JOIN effects f ON f.key = a.key WHERE f.thread_id = :thread_id ORDER BY a.key, a.attempt"""
+
+
+class Guard(enum.StrEnum):
+    """What makes it safe to repeat an effect whose outcome nobody here knows."""
+
+    NATURAL = "natural"  # done twice is done once (a PUT, a read): needs no claim and no record
+    KEY = "key"  # the receiver de-duplicates by key: repeat with the same one
+    LOOKUP = "lookup"  # the receiver cannot, but can be asked whether it has done it
+    UNDO = "undo"  # the receiver can take it back: undo, then repeat
+    NONE = "none"  # none of these: never repeat, a person decides
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an attempt came to. value: JSON. Tokens and price are what this attempt cost."""
+
+    value: object
+    prompt_tokens: int = 0
+    output_tokens: int = 0
+    price_usd: float = 0.0
+
+
+class NotDone(Exception):
+    """Raised by `perform` where the effect certainly did not happen: safe to repeat under any guard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """How to do something once.
+
+    perform: called with a reference and the payload; what it raises counts as "nobody knows", save
+    NotDone. The reference is the key; under UNDO it has the attempt's number too, since each attempt
+    is taken back by itself.
+    lookup: under LOOKUP, the answer for a reference, or None where it was not done.
+    undo: under UNDO, takes a reference back; it must not mind one that was never done.
+    """
+
+    name: str
+    perform: Callable[[str, object], Answer | Awaitable[Answer]]
+    guard: Guard = Guard.KEY
+    lookup: Callable[[str], Answer | Awaitable[Answer | None] | None] | None = None
+    undo: Callable[[str], Awaitable[None] | None] | None = None
+    backoff: Backoff = field(default_factory=Backoff)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A line of the ledger. status: begun (and nobody knows), failed, not-done, done."""
+
+    key: str
+    attempt: int
+    status: str
+    prompt_tokens: int
+    output_tokens: int
+    price_usd: float
+
+
+def effect_key(thread_id: str, step: int, call: int) -> str:
+    """The idempotency key of a call: the same for every worker and every attempt."""
+    return f"{quote(thread_id, safe='')}/{step}/{call}"
+
+
+class Effects:
+    """Effects and their ledger in one database."""
+
+    def __init__(self, database: Database, draw: random.Random | None = None) -> None:
+        self._database = database
+        self._draw = draw or random.Random()
+
+    def ledger(self, thread_id: str) -> Sequence[Attempt]:
+        """Every attempt of an execution."""
+        return [Attempt(*row) for row in self._database.read(_LEDGER, {"thread_id": thread_id})]
+
+    async def once(self, lease: Lease, key: str, effect: Effect, payload: object, waits: Waits) -> object:
+        """Do an effect, or give back what it came to before. Raises LeaseLost, InDoubt, and what the
+        last attempt raised."""
+        if effect.guard is Guard.NATURAL:
+            return (await self._naturally(key, effect, payload, waits)).value
+        stored, before = await waits.result(self._claim(lease, key, effect))
+        if stored is not None:
+            return decode(lease.thread_id, f"the answer of effect {key}", stored)
+        tried = len(before)
+        doubt = before[-1] if before else None
+        answer: Answer | None = None
+        for left in reversed(range(effect.backoff.attempts)):
+            try:
+                answer = await self._settled(lease, key, effect, doubt)
+                if answer is None:
+                    tried += 1
+                    answer = await self._attempt(lease, key, effect, payload, tried, waits)
+                break
+            except DurableError:
+                raise
+            except Exception as error:
+                doubt = (tried, _how(error))
+                if left:
+                    await waits.sleep(effect.backoff.wait_s(tried, self._draw))
+                else:  # never leave by an error what may have happened and can be settled
+                    answer = await self._settled(lease, key, effect, doubt)
+                    if answer is None:
+                        raise
+        assert answer is not None
+        await self._record(lease, key, effect, answer, tried, waits)
+        return answer.value
+
+    async def _naturally(self, key: str, effect: Effect, payload: object, waits: Waits) -> Answer:
+        for attempt in range(1, effect.backoff.attempts + 1):
+            try:
+                return await _awaited(effect.perform(key, payload))
+            except Exception:
+                if attempt == effect.backoff.attempts:
+                    raise
+                await waits.sleep(effect.backoff.wait_s(attempt, self._draw))
+        raise AssertionError("no attempt")
+
+    async def _attempt(
+        self, lease: Lease, key: str, effect: Effect, payload: object, attempt: int, waits: Waits
+    ) -> Answer:
+        """One attempt, in the ledger before it begins and after it failed."""
+        begin = fenced(lease, _BEGIN, {"key": key, "attempt": attempt})
+        await waits.result(self._database.submit(begin))
+        reach(Point.BEFORE_EFFECT)
+        try:
+            answer = await _awaited(effect.perform(_reference(effect, key, attempt), payload))
+        except Exception as error:
+            await waits.result(self._end(lease, key, attempt, _how(error)))
+            if effect.guard is Guard.NONE and not isinstance(error, NotDone):
+                raise _doubt(lease, key, effect) from error
+            raise
+        reach(Point.AFTER_EFFECT)
+        return answer
+
+    async def _settled(
+        self, lease: Lease, key: str, effect: Effect, last: tuple[int, str] | None
+    ) -> Answer | None:
+        """Settle an attempt of which nobody knows whether it happened: its answer, or None for "do it"."""
+        if last is None or last[1] == "not-done":
+            return None
+        if effect.guard is Guard.LOOKUP and effect.lookup is not None:
+            return await _awaited(effect.lookup(key))
+        if effect.guard is Guard.UNDO and effect.undo is not None:
+            await _awaited(effect.undo(_reference(effect, key, last[0])))
+        if effect.guard is Guard.NONE:
+            raise _doubt(lease, key, effect)
+        return None
+
+    async def _record(
+        self, lease: Lease, key: str, effect: Effect, answer: Answer, attempt: int, waits: Waits
+    ) -> None:
+        """Keep the answer. Where that is certainly refused the effect is taken back, if it can be: whoever
+        has the execution now does it anew. A connection lost at commit leaves it open, and so does this:
+        the row says what is true when the execution goes on."""
+        try:
+            record = self._recording(lease, key, answer, attempt)
+            await waits.result(self._database.submit(record))
+        except (LeaseLost, Full, StateError):
+            if effect.guard is Guard.UNDO and effect.undo is not None:
+                await _awaited(effect.undo(_reference(effect, key, attempt)))
+            raise
+
+    def _recording(self, lease: Lease, key: str, answer: Answer, attempt: int) -> Write[None]:
+        text = encode(lease.thread_id, answer.value, f"the answer of effect {key}").decode()
+        params = {
+            **held(lease),
+            "key": key,
+            "answer": text,
+            "how": "done",
+            "attempt": attempt,
+            "prompt_tokens": answer.prompt_tokens,
+            "output_tokens": answer.output_tokens,
+            "price_usd": float(answer.price_usd),
+        }
+
+        def kept(done: Sequence[Done]) -> None:
+            if done[0].changed == 0 and list(done[2].rows) != [("done", text)]:
+                raise lost(lease)
+
+        return Write(lease.thread_id, ((_RECORD, params), (_END, params), (_STATUS, params)), kept)
+
+    def _claim(
+        self, lease: Lease, key: str, effect: Effect
+    ) -> "Future[tuple[str | None, Sequence[tuple[int, str]]]]":
+        """Store the key; answered with the stored answer, if there is one, and the attempts so far."""
+        params = {**held(lease), "key": key, "name": effect.name}
+        statements = ((_CLAIM, params), (_STATUS, params), (_ATTEMPTS, params))
+
+        def answer(done: Sequence[Done]) -> tuple[str | None, Sequence[tuple[int, str]]]:
+            _, status, attempts = done
+            if not status.rows:
+                raise lost(lease)
+            ((how, stored),) = status.rows
+            return stored if how == "done" else None, [(number, how) for number, how in attempts.rows]
+
+        return self._database.submit(Write(lease.thread_id, statements, answer))
+
+    def _end(self, lease: Lease, key: str, attempt: int, how: str) -> "Future[None]":
+        cost = {"prompt_tokens": 0, "output_tokens": 0, "price_usd": 0.0}
+        ended = {**cost, "key": key, "attempt": attempt, "how": how}
+        return self._database.submit(fenced(lease, _END, ended))
+
+
+def _how(error: Exception) -> str:
+    return "not-done" if isinstance(error, NotDone) else "failed"
+
+
+def _reference(effect: Effect, key: str, attempt: int) -> str:
+    return f"{key}/{attempt}" if effect.guard is Guard.UNDO else key
+
+
+def _doubt(lease: Lease, key: str, effect: Effect) -> InDoubt:
+    what = f"nobody knows whether effect {effect.name} {key} happened"
+    return InDoubt(lease.thread_id, what, "look at its receiver, then record the answer or remove the key")
+
+
+async def _awaited(value: T | Awaitable[T]) -> T:
+    return await value if isinstance(value, Awaitable) else value

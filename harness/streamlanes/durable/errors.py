@@ -1,0 +1,67 @@
+"""What can go wrong, one line each: which execution, what happened, what to do."""
+
+from typing import Self
+
+
+class DurableError(Exception):
+    """A failure that its reader can act on; nothing that was acknowledged is lost by it.
+
+    execution: the thread_id it is about; None where it is about the store as a whole.
+    """
+
+    def __init__(self, execution: str | None, what: str, remedy: str) -> None:
+        subject = "the store" if execution is None else f"execution {execution}"
+        super().__init__(f"{subject}: {' '.join(what.split())}; {remedy}")
+        self.execution = execution
+        self._parts = (what, remedy)
+
+    def about(self, execution: str | None) -> Self:
+        """The same failure, as one execution meets it."""
+        return type(self)(execution, *self._parts)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.execution, *self._parts))
+
+
+class StateError(DurableError):
+    """A state that cannot be kept, or cannot be read back."""
+
+
+class LeaseHeld(DurableError):
+    """Somebody else works on the execution."""
+
+
+class LeaseLost(DurableError):
+    """The lease lapsed or went to another worker: the write changed 0 rows."""
+
+
+class StepTaken(DurableError):
+    """The step has a checkpoint already, another one."""
+
+
+class NewerVersion(DurableError):
+    """Written by a newer version than reads it."""
+
+
+class Corrupt(DurableError):
+    """The database cannot be what was written."""
+
+
+class Full(DurableError):
+    """No room to write."""
+
+
+class Unreachable(DurableError):
+    """The database does not answer, or another process keeps it."""
+
+
+class Forked(DurableError):
+    """A store was taken across a fork."""
+
+
+class Closed(DurableError):
+    """The store was closed before the request was carried out."""
+
+
+class InDoubt(DurableError):
+    """An effect may or may not have happened, and nobody can be asked."""

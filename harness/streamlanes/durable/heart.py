@@ -1,0 +1,73 @@
+"""The heartbeat of a worker process: one thread for all its leases.
+
+It is a thread, so that a step that computes or blocks an event loop cannot starve it; and not a
+process, because a process would keep alive the lease of a worker that is stopped. What still can
+starve it is a single C call that holds the interpreter for longer than a lease: then the lease
+lapses, and the fence makes that safe.
+"""
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+
+from streamlanes.durable.leases import Leases
+from streamlanes.durable.points import Point, reach
+from streamlanes.durable.values import Lease
+
+BEATS = 3
+"""Heartbeats in a lease: two may come late before it lapses."""
+
+
+class Heart:
+    """Renews the leases that are held, each `BEATS` times in its length."""
+
+    def __init__(self, leases: Leases, lease_s: float) -> None:
+        self.lease_s = lease_s
+        self._leases = leases
+        self._held: dict[str, Lease] = {}
+        self._lost: set[str] = set()
+        self._changing = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="heart", daemon=True)
+        self._thread.start()
+
+    def hold(self, lease: Lease) -> None:
+        """Renew this lease from now on."""
+        with self._changing:
+            self._held[lease.token] = lease
+
+    def drop(self, lease: Lease) -> None:
+        """Renew it no more."""
+        with self._changing:
+            self._held.pop(lease.token, None)
+            self._lost.discard(lease.token)
+
+    def lost(self, lease: Lease) -> bool:
+        """Whether a heartbeat found that the lease is somebody else's, or nobody's."""
+        with self._changing:
+            return lease.token in self._lost
+
+    def close(self) -> None:
+        """End the thread. Leases that are held lapse."""
+        self._stop.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        while not self._stop.wait(self.lease_s / BEATS):
+            with self._changing:
+                held = list(self._held.values())
+            if held:
+                reach(Point.IN_HEARTBEAT)
+                self._note([(lease, self._leases.beat(lease)) for lease in held])
+
+    def _note(self, beats: "Sequence[tuple[Lease, Future[bool]]]") -> None:
+        """Wait for the answers, but not for longer than until the next beat."""
+        for lease, answer in beats:
+            try:
+                alive = answer.result(self.lease_s)
+            except Exception:  # no answer: the next beat tells, or the fence does
+                continue
+            if not alive:
+                with self._changing:
+                    if self._held.pop(lease.token, None):
+                        self._lost.add(lease.token)

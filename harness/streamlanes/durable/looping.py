@@ -1,0 +1,55 @@
+"""How an execution waits in an event loop.
+
+Answers come from the store's thread, many at once after a group commit. One call wakes the loop for
+all of them; a call each would cost more than a step does.
+"""
+
+import asyncio
+import collections
+from concurrent.futures import Future
+from typing import TypeVar
+
+from streamlanes.durable.writer import when_all_are_answered
+
+T = TypeVar("T")
+
+
+class Looping:
+    """Waits in the running event loop, in which it must be made."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._answered: collections.deque[asyncio.Future[None]] = collections.deque()
+        self._woken = False
+
+    async def result(self, of: "Future[T]") -> T:
+        waiter: asyncio.Future[None] = self._loop.create_future()
+        of.add_done_callback(lambda _: self._wake(waiter))
+        await waiter
+        return of.result()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    def _wake(self, waiter: "asyncio.Future[None]") -> None:
+        """From any thread."""
+        self._answered.append(waiter)
+        when_all_are_answered(self._ring)
+
+    def _ring(self) -> None:
+        """The flag is read after the append above, and cleared before the last look below: whichever
+        comes later, somebody sees the waiter."""
+        if self._woken:
+            return
+        self._woken = True
+        try:
+            self._loop.call_soon_threadsafe(self._answer)
+        except RuntimeError:  # the loop is closed; nobody waits any more
+            self._answered.clear()
+
+    def _answer(self) -> None:
+        self._woken = False
+        while self._answered:
+            waiter = self._answered.popleft()
+            if not waiter.done():  # its task may have been cancelled
+                waiter.set_result(None)

@@ -1,0 +1,29 @@
+"""A database by its address: a path is a file of SQLite, postgresql:// a server."""
+
+from streamlanes.durable.database import Database
+from streamlanes.durable.errors import DurableError
+from streamlanes.durable.sqlite import SQLite, Synchronous
+from streamlanes.durable.writer import GROUP
+
+SERVER = ("postgresql://", "postgres://")
+
+
+def open_database(
+    where: str,
+    *,
+    group: int = GROUP,
+    synchronous: Synchronous = Synchronous.FULL,
+    schema: str = "streamlanes",
+) -> Database:
+    """Open the tables, made where they are not there yet. synchronous: SQLite's; schema: PostgreSQL's.
+
+    Raises DurableError where that cannot be done. The caller closes it.
+    """
+    if not where.startswith(SERVER):
+        return SQLite(where, synchronous=synchronous, group=group)
+    try:
+        from streamlanes.durable.postgres import Postgres
+    except ImportError:
+        remedy = "install it: pip install 'streamlanes[durable]'"
+        raise DurableError(None, "PostgreSQL needs psycopg, which is not here", remedy) from None
+    return Postgres(where, schema=schema, group=group)

@@ -1,0 +1,266 @@
+"""The tables on PostgreSQL, through psycopg 3: for workers on more than one machine.
+
+One writer thread a process takes a connection out of the pool for each group, sends its statements
+through in a pipeline and commits once. Clock and locks are the server's, so its workers need no common
+clock. A connection that is lost, or a server that restarts, costs the group a new attempt, not its
+callers: every request may safely be carried out twice.
+"""
+
+import itertools
+import logging
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import errors as pg
+from psycopg import sql
+from psycopg_pool import ConnectionPool, PoolClosed
+
+from streamlanes.durable.backoff import Backoff
+from streamlanes.durable.database import Counts, Dialect, Done, Params, Request, Row, Work, Write
+from streamlanes.durable.errors import Closed, DurableError, Forked, Full, NewerVersion, Unreachable
+from streamlanes.durable.points import Point, reach
+from streamlanes.durable.tables import SCHEMA_VERSION, TABLES
+from streamlanes.durable.writer import GROUP, Failed, GroupCommit, finish
+
+T = TypeVar("T")
+Connection = psycopg.Connection[Any]
+
+DIALECT = Dialect(
+    name="postgres",
+    now="cast(extract(epoch from clock_timestamp()) as double precision)",
+    blob="BYTEA",
+    real="DOUBLE PRECISION",
+    share=" FOR SHARE",
+    skip=" FOR UPDATE SKIP LOCKED",
+)
+CONNECTIONS = 4
+PATIENCE_S = 60.0
+"""How long the server may be away before a request fails."""
+IDLE_S = 5.0
+"""The server ends a transaction whose worker says nothing for so long: a stopped worker would keep its
+rows from everybody."""
+OPENING_S = 5.0
+"""How long it may be away when a store is opened: whoever opens it is there to be told."""
+AGAIN = Backoff(first_s=0.1, most_s=1.0)
+_LOCK = 0x5354524D
+"""Advisory lock that makes the tables once, however many workers start together."""
+
+LOST = (psycopg.OperationalError, psycopg.InterfaceError, pg.IdleInTransactionSessionTimeout)
+"""Errors after which the same may be tried again: no connection, or one that was taken away."""
+
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # its words are in `counts`
+
+
+class Postgres:
+    """One schema of one PostgreSQL database.
+
+    group: most requests in a commit; 1 commits each by itself.
+    connections: most connections of this process. patience_s: see PATIENCE_S.
+    """
+
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        schema: str = "streamlanes",
+        group: int = GROUP,
+        connections: int = CONNECTIONS,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        self.durability = "postgres"
+        self.counts = Counts()
+        self._patience_s = patience_s
+        self._pid = os.getpid()
+        self._texts: dict[str, bytes] = {}
+        self._draw = random.Random()
+        self._where = _without_password(dsn)
+        options = f"-c search_path={schema} -c idle_in_transaction_session_timeout={IDLE_S:g}s"
+        self._knock(dsn, min(OPENING_S, patience_s))
+        self._pool: ConnectionPool[Connection] = ConnectionPool(
+            dsn,
+            kwargs={"autocommit": True, "options": options, "connect_timeout": 5},
+            min_size=1,
+            max_size=connections,
+            open=False,
+        )
+        self._pool.open()
+        try:
+            self._patiently(lambda connection: _lay(connection, schema))
+        except BaseException:
+            self._pool.close()
+            raise
+        self._group = GroupCommit(self._commit, group)
+
+    def submit(self, request: Write[T] | Work[T]) -> "Future[T]":
+        """See Database."""
+        self._mine(request.execution)
+        return self._group.submit(request)
+
+    def read(self, template: str, params: Params) -> Sequence[Row]:
+        """See Database."""
+        self._mine(None)
+        return self._patiently(lambda connection: self._run(connection, template, params).rows)
+
+    def close(self) -> None:
+        """See Database. In a process that was forked off, it does nothing: the sockets are not its own."""
+        if os.getpid() != self._pid:
+            return
+        self._group.close()
+        self._pool.close()
+
+    def _mine(self, execution: str | None) -> None:
+        if os.getpid() != self._pid:
+            what = f"it was opened by process {self._pid}, before a fork"
+            raise Forked(execution, what, "open the store again in each process")
+
+    def _commit(self, requests: Sequence[Request]) -> Sequence[Any]:
+        done = self._patiently(lambda connection: self._transact(connection, requests))
+        reach(Point.AFTER_COMMIT)
+        self.counts.commits += 1
+        self.counts.requests += len(requests)
+        self.counts.largest = max(self.counts.largest, len(requests))
+        return [
+            finish(request, each) if isinstance(request, Write) else each
+            for request, each in zip(requests, done, strict=True)
+        ]
+
+    def _transact(self, connection: Connection, requests: Sequence[Request]) -> list[Any]:
+        """Carry out requests in their order; runs of writes go in a pipeline each."""
+        done: list[Any] = []
+        with connection.transaction():
+            for writes, each in itertools.groupby(requests, lambda request: isinstance(request, Write)):
+                if writes:
+                    done += self._pipelined(connection, [one for one in each if isinstance(one, Write)])
+                else:
+                    done += [self._work(connection, one) for one in each if isinstance(one, Work)]
+            reach(Point.IN_COMMIT)
+        return done
+
+    def _pipelined(self, connection: Connection, writes: Sequence[Write[Any]]) -> list[list[Done]]:
+        with ExitStack() as open_cursors:
+            cursors = []
+            with connection.pipeline():
+                for write in writes:
+                    for template, params in write.statements:
+                        cursor = open_cursors.enter_context(connection.cursor())
+                        cursor.execute(self._text(template), params)
+                        cursors.append(cursor)
+            answers = map(_done, cursors)
+            return [[next(answers) for _ in write.statements] for write in writes]
+
+    def _work(self, connection: Connection, work: Work[Any]) -> Any:
+        try:
+            with connection.transaction():
+                return work.do(_Open(connection, self._run))
+        except psycopg.Error:
+            raise
+        except Exception as error:
+            return Failed(error)
+
+    def _run(self, connection: Connection, template: str, params: Params) -> Done:
+        with connection.cursor() as cursor:
+            cursor.execute(self._text(template), params)
+            return _done(cursor)
+
+    def _text(self, template: str) -> bytes:
+        text = self._texts.get(template)
+        if text is None:
+            named = re.sub(r"(?<!:):(\w+)", r"%(\1)s", DIALECT.fill(template))
+            text = self._texts[template] = named.encode()
+        return text
+
+    def _knock(self, dsn: str, patience_s: float) -> None:
+        """See that the server is there: the pool would only say that it has no connection."""
+        until = time.monotonic() + patience_s
+        for attempt in itertools.count(1):
+            try:
+                psycopg.connect(dsn, connect_timeout=5).close()
+                return
+            except psycopg.Error as error:
+                if time.monotonic() > until or not isinstance(error, psycopg.OperationalError):
+                    raise self._away(error) from None
+                time.sleep(AGAIN.wait_s(attempt, self._draw))
+
+    def _away(self, error: psycopg.Error) -> Unreachable:
+        remedy = "start it, or name another in STREAMLANES_POSTGRES_DSN"
+        return Unreachable(None, f"no PostgreSQL at {self._where} ({_line(error)})", remedy)
+
+    def _patiently(self, do: Callable[[Connection], T]) -> T:
+        """Do it on a connection of the pool, and again where the connection or the lock was lost."""
+        until = time.monotonic() + self._patience_s
+        for attempt in itertools.count(1):
+            began = time.perf_counter_ns()
+            try:
+                with self._pool.connection(timeout=max(0.1, until - time.monotonic())) as connection:
+                    self.counts.waiting_ns += time.perf_counter_ns() - began
+                    return do(connection)
+            except PoolClosed:
+                raise Closed(None, "its store is closed", "open the store again") from None
+            except pg.DiskFull as error:
+                remedy = "make room on the server and run it again; what was acknowledged is kept"
+                raise Full(None, f"{self._where} has no room ({_line(error)})", remedy) from None
+            except LOST as error:
+                if time.monotonic() > until:
+                    raise self._away(error) from None
+                self.counts.retried += 1
+                time.sleep(AGAIN.wait_s(attempt, self._draw))
+            except psycopg.Error as error:
+                remedy = "what was acknowledged is kept; look at the server's log"
+                raise DurableError(None, f"{self._where}: {_line(error)}", remedy) from None
+        raise AssertionError("the loop has no end")
+
+
+class _Open:
+    """A transaction on a connection, a round trip a statement."""
+
+    def __init__(self, connection: Connection, run: Callable[[Connection, str, Params], Done]) -> None:
+        self._connection = connection
+        self._run = run
+
+    def run(self, template: str, params: Params) -> Done:
+        return self._run(self._connection, template, params)
+
+
+def _lay(connection: Connection, schema: str) -> None:
+    """Make the tables where they are not there yet."""
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
+        connection.execute("CREATE TABLE IF NOT EXISTS tables (version BIGINT NOT NULL)")
+        found = connection.execute("SELECT version FROM tables").fetchone()
+        version = found[0] if found else 0
+        if version > SCHEMA_VERSION:
+            what = f"schema {schema} has tables of version {version}, this is version {SCHEMA_VERSION}"
+            raise NewerVersion(None, what, "open it with the newer version that wrote it")
+        if version == SCHEMA_VERSION:
+            return
+        for table in TABLES:
+            connection.execute(DIALECT.fill(table).encode())
+        connection.execute("INSERT INTO tables (version) VALUES (%s)", (SCHEMA_VERSION,))
+
+
+def _done(cursor: psycopg.Cursor[Any]) -> Done:
+    rows = cursor.fetchall() if cursor.description else ()
+    return Done(max(0, cursor.rowcount), rows)
+
+
+def _line(error: psycopg.Error) -> str:
+    """The first line of what the server or the driver says."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _without_password(dsn: str) -> str:
+    """A connection string as it may be shown."""
+    try:
+        parts = psycopg.conninfo.conninfo_to_dict(dsn)
+    except psycopg.Error:
+        return "the given DSN"
+    host, port, name = (parts.get(part) for part in ("host", "port", "dbname"))
+    return f"{host or 'the local socket'}{f':{port}' if port else ''}/{name or ''}"

@@ -1,0 +1,138 @@
+"""Group commit: one thread that takes all waiting requests into one transaction.
+
+While a transaction is made durable, the next requests gather; so the more callers wait, the fewer
+syncs each costs, and a lone caller waits for nobody. Each is answered only after the commit that
+holds its own request. Who calls may be a thread or an event loop: the answer is a future.
+"""
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from streamlanes.durable.database import Request, Work, Write
+from streamlanes.durable.errors import Closed, DurableError, Unreachable
+
+T = TypeVar("T")
+
+GROUP = 1000
+"""Most requests in one transaction; 1 makes a commit a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A request's own failure, in the place of its answer."""
+
+    error: Exception
+
+
+Commit = Callable[[Sequence[Request]], Sequence[Any]]
+"""Carry out requests in one transaction, or none of them: returns an answer for each (Failed for its
+own failure), or raises, and then nothing was changed."""
+
+_answering = threading.local()
+
+
+def when_all_are_answered(ring: Callable[[], None]) -> None:
+    """Call `ring`, once, when all of the group have their answers; now, where none is being answered.
+
+    For whoever wakes a loop from a future's callback: woken by the first of a group, it would fight
+    the writer for the interpreter, answer by answer.
+    """
+    rings: dict[Callable[[], None], None] | None = getattr(_answering, "rings", None)
+    if rings is None:
+        ring()
+    else:
+        rings[ring] = None
+
+
+_Queued = tuple[Request, "Future[Any]"]
+
+
+class GroupCommit:
+    """The queue and its thread."""
+
+    def __init__(self, commit: Commit, group: int = GROUP) -> None:
+        self._commit = commit
+        self._group = group
+        self._queue: queue.SimpleQueue[_Queued | None] = queue.SimpleQueue()
+        self._closing = threading.Lock()
+        self._closed = False
+        self._thread = threading.Thread(target=self._serve, name="group-commit", daemon=True)
+        self._thread.start()
+
+    def submit(self, request: Write[T] | Work[T]) -> "Future[T]":
+        """Queue a request."""
+        future: Future[T] = Future()
+        with self._closing:
+            if self._closed:
+                raise Closed(request.execution, "its store is closed", "open the store again")
+            self._queue.put((request, future))
+        return future
+
+    def close(self) -> None:
+        """Carry out what is queued, then end the thread."""
+        with self._closing:
+            if not self._closed:
+                self._closed = True
+                self._queue.put(None)
+        self._thread.join()
+
+    def _serve(self) -> None:
+        more = True
+        rings: dict[Callable[[], None], None] = {}
+        _answering.rings = rings
+        while more:
+            more, taken = self._take()
+            live = [each for each in taken if each[1].set_running_or_notify_cancel()]
+            if live:
+                answers = self._answers([request for request, _ in live])
+                for (_, future), answer in zip(live, answers, strict=True):
+                    if isinstance(answer, Failed):
+                        future.set_exception(answer.error)
+                    else:
+                        future.set_result(answer)
+            while rings:
+                rings.popitem()[0]()
+
+    def _take(self) -> tuple[bool, list[_Queued]]:
+        """Whether to go on after these, and all that wait now, at most a group."""
+        taken: list[_Queued] = []
+        first = self._queue.get()
+        if first is None:
+            return False, taken
+        taken.append(first)
+        while len(taken) < self._group:
+            try:
+                each = self._queue.get_nowait()
+            except queue.Empty:
+                break
+            if each is None:
+                return False, taken
+            taken.append(each)
+        return True, taken
+
+    def _answers(self, requests: Sequence[Request]) -> Sequence[Any]:
+        """Answers for all. A group that fails is taken apart, so that only the culprit fails."""
+        try:
+            return self._commit(requests)
+        except Exception as error:
+            # Where the database is away, each request would wait its whole patience for the same end.
+            if len(requests) == 1 or isinstance(error, Unreachable):
+                return [Failed(_named(error, request)) for request in requests]
+            return [answer for request in requests for answer in self._answers([request])]
+
+
+def _named(error: Exception, request: Request) -> Exception:
+    """An error of the store, with the execution that meets it."""
+    return error.about(request.execution) if isinstance(error, DurableError) else error
+
+
+def finish(write: Write[Any], done: Sequence[Any]) -> Any:
+    """What the write's caller is told, after the commit."""
+    try:
+        return write.answer(done)
+    except Exception as error:
+        return Failed(error)

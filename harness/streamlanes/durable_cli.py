@@ -1,0 +1,128 @@
+"""`streamlanes durable`: parse, call, print."""
+
+import contextlib
+import json as as_json
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from streamlanes.durable.errors import DurableError
+from streamlanes.errors import UserError
+
+app = typer.Typer(no_args_is_help=True, help="Executions that survive their workers, and the proof.")
+
+BROKEN = 1
+MOST = 100_000
+TARGETS = ("durable", "run")
+
+
+def _out(record: dict[str, Any]) -> None:
+    print(as_json.dumps(record), flush=True)
+
+
+@contextlib.contextmanager
+def _mistakes() -> Iterator[None]:
+    """A store that cannot be had is the user's to mend."""
+    try:
+        yield
+    except DurableError as error:
+        raise UserError(str(error)) from None
+
+
+@app.command()
+def effects(
+    calls: Annotated[
+        int, typer.Option("-n", "--calls", help="Calls of each sender.", min=1, max=100_000)
+    ] = 200,
+    url: Annotated[str | None, typer.Option(help="An endpoint of your own to try in place.")] = None,
+    ledger: Annotated[str | None, typer.Option(help="Where it answers with its counts by key.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One object a line on standard output.")] = False,
+) -> None:
+    """Send to a receiver that fails after its effect: exit 0 if each sender does as it must, else 1."""
+    from streamlanes import durable_lines, effects_trial
+
+    for name, address in (("--url", url), ("--ledger", ledger)):
+        if address is not None and not address.startswith(("http://", "https://")):
+            raise UserError(f"{name} is {address!r}; give an address that begins with http:// or https://")
+    if url is not None:
+        found = effects_trial.run_against(url, calls, ledger)
+        _out(asdict(found)) if json else print(*durable_lines.foreign_lines(found), sep="\n")
+        if not found.ok:
+            raise UserError(f"no call to {url} was answered; see that it is up and takes a POST of JSON")
+        raise typer.Exit(BROKEN if found.duplicated else 0)
+    if ledger is not None:
+        raise UserError("--ledger belongs to an endpoint of your own; name that with --url")
+    with _mistakes(), tempfile.TemporaryDirectory(prefix="streamlanes-effects-") as folder:
+        all_sent = effects_trial.run_senders(calls, Path(folder))
+    if json:
+        for one in all_sent:
+            _out({**asdict(one), "as_expected": one.as_expected})
+    else:
+        print(*durable_lines.sent_lines(all_sent), sep="\n")
+    raise typer.Exit(0 if all(one.as_expected for one in all_sent) else BROKEN)
+
+
+@app.command()
+def chaos(
+    kills: Annotated[int, typer.Option(help="Kills on each store.", min=1, max=MOST)] = 30,
+    store: Annotated[str, typer.Option(help="sqlite, postgres, or both by comma.")] = "sqlite",
+    target: Annotated[str, typer.Option(help="What is killed: durable (workers) or run.")] = "durable",
+    seed: Annotated[int, typer.Option(help="Draws points, signals and moments.")] = 1,
+    json: Annotated[bool, typer.Option("--json", help="One object a line on standard output.")] = False,
+) -> None:
+    """Kill workers at named points and count what is lost or done twice: exit 0 if nothing, else 1."""
+    from streamlanes import durable_lines
+    from streamlanes.chaos import plan, session
+    from streamlanes.errors import unknown
+
+    stores = [word.strip() for word in store.split(",")]
+    for word in stores:
+        if word not in session.STORES:
+            raise unknown("store", word, session.STORES)
+    if target not in TARGETS:
+        raise unknown("target", target, TARGETS)
+    talk = sys.stderr if json else sys.stdout
+    if target == "run":
+        _kill_runs(kills, seed, json)
+    told = []
+
+    def tell(trial: plan.Trial) -> None:
+        told.append(trial)
+        if json:
+            _out({"schema": plan.SCHEMA, "trial": asdict(trial)})
+        else:
+            print(durable_lines.trial_line(trial, len(told), kills * len(stores)), file=talk, flush=True)
+
+    with _mistakes():
+        verdict = session.run(kills, stores, seed, plan.Size(), tell)
+    if json:
+        for control in verdict.controls:
+            _out({"schema": plan.SCHEMA, "control": {**asdict(control), "as_expected": control.as_expected}})
+        summary = {"kills": verdict.kills, **asdict(verdict.counts), "passed": verdict.passed}
+        _out({"schema": plan.SCHEMA, "verdict": {**summary, "not_tested": plan.NOT_TESTED}})
+    else:
+        print(*durable_lines.verdict_lines(verdict), sep="\n")
+    raise typer.Exit(0 if verdict.passed else BROKEN)
+
+
+def _kill_runs(kills: int, seed: int, json: bool) -> None:
+    """`--target run`: ends the command."""
+    from streamlanes import durable_lines
+    from streamlanes.chaos.cells import run_killed
+    from streamlanes.chaos.plan import SCHEMA
+
+    def tell(struck: int, records: int) -> None:
+        print(f"[{struck}/{kills}] {records} records", file=sys.stderr, flush=True)
+
+    with tempfile.TemporaryDirectory(prefix="streamlanes-chaos-") as folder:
+        found = run_killed(kills, Path(folder), seed, tell)
+    if json:
+        _out({"schema": SCHEMA, "verdict": {**asdict(found), "passed": found.passed}})
+    else:
+        print(*durable_lines.cells_lines(found), sep="\n")
+    raise typer.Exit(0 if found.passed else BROKEN)

@@ -1,0 +1,121 @@
+"""Group commit: who shares a commit, who is answered when, who fails with whom."""
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from streamlanes.durable.database import Request, Work
+from streamlanes.durable.errors import Closed, Unreachable
+from streamlanes.durable.writer import Failed, GroupCommit, when_all_are_answered
+
+
+def work(answer: object) -> Work[object]:
+    return Work("a", lambda _: answer)
+
+
+class Commits:
+    """A database that keeps each group and can be held at the door."""
+
+    def __init__(self, fails: Exception | None = None) -> None:
+        self.groups: list[list[object]] = []
+        self.gate = threading.Event()
+        self.entered = threading.Event()
+        self.fails = fails
+
+    def __call__(self, requests: Sequence[Request]) -> Sequence[Any]:
+        self.entered.set()
+        assert self.gate.wait(30)
+        answers = [request.do(None) for request in requests if isinstance(request, Work)]  # type: ignore[arg-type]
+        self.groups.append(answers)
+        if self.fails is not None and "bad" in answers:
+            raise self.fails
+        return [Failed(ValueError(one)) if one == "own" else one for one in answers]
+
+
+def gathered(commits: Commits, answers: Sequence[object], group: int = 1000) -> "list[Future[object]]":
+    """The first request goes alone and is held; all others gather behind it."""
+    writer = GroupCommit(commits, group)
+    futures = [writer.submit(work("first"))]
+    assert commits.entered.wait(30)
+    futures += [writer.submit(work(answer)) for answer in answers]
+    assert not any(future.done() for future in futures)
+    commits.gate.set()
+    writer.close()
+    return futures
+
+
+def test_what_waits_shares_one_commit():
+    commits = Commits()
+    futures = gathered(commits, [1, 2, 3])
+    assert [future.result() for future in futures] == ["first", 1, 2, 3]
+    assert commits.groups == [["first"], [1, 2, 3]]
+
+
+def test_a_group_is_bounded_and_in_order():
+    commits = Commits()
+    gathered(commits, [1, 2, 3, 4, 5], group=2)
+    assert commits.groups == [["first"], [1, 2], [3, 4], [5]]
+
+
+def test_one_of_a_group_fails_alone():
+    commits = Commits(fails=RuntimeError("the database refuses"))
+    futures = gathered(commits, [1, "bad", 2, "own"])
+    assert [future.result() for future in (futures[0], futures[1], futures[3])] == ["first", 1, 2]
+    with pytest.raises(RuntimeError, match="refuses"):
+        futures[2].result()
+    with pytest.raises(ValueError, match="own"):
+        futures[4].result()
+    assert commits.groups[2:] == [[1], ["bad"], [2], ["own"]], "in the order of their coming"
+
+
+def test_a_database_that_is_away_fails_all_at_once():
+    commits = Commits(fails=Unreachable(None, "gone", "wait"))
+    futures = gathered(commits, [1, "bad", 2])
+    assert all(isinstance(future.exception(), Unreachable) for future in futures[1:])
+    assert len(commits.groups) == 2, "each would have waited its whole patience for the same end"
+
+
+def test_a_request_that_was_given_up_is_not_carried_out():
+    commits = Commits()
+    writer = GroupCommit(commits)
+    writer.submit(work("first"))
+    assert commits.entered.wait(30)
+    given_up, other = writer.submit(work("given up")), writer.submit(work("other"))
+    assert given_up.cancel()
+    commits.gate.set()
+    assert other.result() == "other"
+    writer.close()
+    assert commits.groups == [["first"], ["other"]]
+
+
+def test_a_closed_writer_takes_nothing():
+    commits = Commits()
+    commits.gate.set()
+    writer = GroupCommit(commits)
+    writer.close()
+    writer.close()
+    with pytest.raises(Closed):
+        writer.submit(work(1))
+
+
+def test_a_loop_is_woken_once_a_group_and_after_all_answers():
+    commits = Commits()
+    writer = GroupCommit(commits)
+    futures = [writer.submit(work("first"))]
+    assert commits.entered.wait(30)
+    futures += [writer.submit(work(number)) for number in range(5)]
+    rung: list[int] = []
+
+    def ring() -> None:
+        rung.append(sum(future.done() for future in futures))
+
+    for future in futures:
+        future.add_done_callback(lambda _: when_all_are_answered(ring))
+    commits.gate.set()
+    writer.close()
+    assert rung == [1, 6]
+    when_all_are_answered(ring)
+    assert rung == [1, 6, 6], "outside of a group, at once"

@@ -1,0 +1,334 @@
+"""What every store must do, whichever database it stands on; and fakes for those who use one."""
+
+import asyncio
+import json
+import threading
+from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+from streamlanes.durable.checkpoints import Checkpoints
+from streamlanes.durable.database import Database, Work
+from streamlanes.durable.effects import Answer, Effect, Effects
+from streamlanes.durable.errors import Closed, DurableError, LeaseHeld, LeaseLost, NewerVersion, StepTaken
+from streamlanes.durable.leases import Leases
+from streamlanes.durable.outbox import Dispatcher
+from streamlanes.durable.running import (
+    Last,
+    Step,
+    Worker,
+    run_with_checkpoint,
+    run_with_checkpoint_async,
+)
+from streamlanes.durable.values import Checkpoint, Lease, Message
+from streamlanes.durable.waits import Blocking, drive
+
+LONG_S = 600.0
+
+
+def claimed(database: Database, thread_id: str = "a", owner: str = "w", lease_s: float = LONG_S) -> Lease:
+    """A lease that was just claimed."""
+    found = Leases(database).claim(thread_id, owner, lease_s).result()
+    assert found is not None
+    return found.lease
+
+
+def row(step: int, thread_id: str = "a", state: bytes = b"{}", *messages: Message) -> Checkpoint:
+    return Checkpoint(thread_id, step, state, messages)
+
+
+def lapse(database: Database, thread_id: str) -> None:
+    """Let a lease lapse at once."""
+    template = "UPDATE executions SET expires = {now} - 1 WHERE thread_id = :thread_id"
+    database.submit(Work(None, lambda tx: tx.run(template, {"thread_id": thread_id}))).result()
+
+
+class StoreChecks:
+    """Tests of one database: a subclass gives the fixture `database`."""
+
+    def test_what_was_appended_is_there_in_order(self, database: Database):
+        store, lease = Checkpoints(database), claimed(database)
+        messages = (Message("k", "mail", "hello"),)
+        for step in range(3):
+            kept = store.append(lease, row(step, "a", b'{"n":%d}' % step, *messages)).result()
+            assert kept.epoch == lease.epoch == 1
+        assert [one.step for one in store.history("a")] == [0, 1, 2]
+        assert store.latest("a") == Checkpoint("a", 2, b'{"n":2}', messages, epoch=1)
+        assert store.latest("b") is None
+        assert list(store.history("b")) == []
+
+    def test_a_step_is_appended_once(self, database: Database):
+        store, lease = Checkpoints(database), claimed(database)
+        store.append(lease, row(0)).result()
+        assert store.append(lease, row(0)).result().step == 0, "the very same again is no error"
+        with pytest.raises(StepTaken, match="execution a: step 0 has a checkpoint already"):
+            store.append(lease, row(0, "a", b"[]")).result()
+        assert [one.state for one in store.history("a")] == [b"{}"]
+
+    def test_prune_keeps_the_newest(self, database: Database):
+        store, lease = Checkpoints(database), claimed(database)
+        for step in range(5):
+            store.append(lease, row(step)).result()
+        assert store.prune("a", 2).result() == 3
+        assert [one.step for one in store.history("a")] == [3, 4]
+        assert store.prune("a", 2).result() == 0
+        with pytest.raises(DurableError, match="keep 1 or more"):
+            store.prune("a", 0)
+
+    def test_a_lost_lease_writes_nothing(self, database: Database):
+        store, leases, old = Checkpoints(database), Leases(database), claimed(database)
+        lapse(database, "a")
+        with pytest.raises(LeaseLost, match=r"execution a: the lease of w .epoch 1. lapsed"):
+            store.append(old, row(0)).result()
+        assert leases.beat(old).result() is False, "and cannot be renewed"
+        new = claimed(database, owner="w")  # under the same name too
+        assert (new.epoch, new.token != old.token) == (2, True)
+        for write in (
+            lambda: store.append(old, row(0)),
+            lambda: store.append(old, row(0), last=True),
+            lambda: store.update(old, lambda _: b"{}"),
+        ):
+            with pytest.raises(LeaseLost):
+                write().result()
+        assert leases.release(old).result() is False
+        assert list(store.history("a")) == []
+        assert leases.status("a") == "open"
+        assert store.append(new, row(0)).result().epoch == 2
+
+    def test_one_lease_at_a_time(self, database: Database):
+        leases = Leases(database)
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda n: leases.claim("a", f"w{n}", LONG_S).result(), range(24)))
+        assert sum(one is not None for one in found) == 1
+
+    def test_any_open_execution_is_claimed_once(self, database: Database):
+        leases = Leases(database)
+        for number in range(5):
+            assert leases.create(f"e{number}").result()
+        assert not leases.create("e0").result()
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda _: leases.claim_any("w", LONG_S).result(), range(9)))
+        taken = Counter(one.lease.thread_id for one in found if one)
+        assert taken == {f"e{number}": 1 for number in range(5)}
+        assert leases.standing() == 5
+        assert leases.release(next(one.lease for one in found if one)).result()
+        assert leases.claim_any("w", LONG_S).result() is not None
+
+    def test_the_reaper_frees_what_lapsed(self, database: Database):
+        leases = Leases(database)
+        claimed(database, "a")
+        claimed(database, "b")
+        lapse(database, "a")
+        assert list(leases.reap().result()) == ["a"]
+        assert list(leases.reap().result()) == []
+        assert leases.standing() == 1
+        assert leases.claim_any("w").result().lease.thread_id == "a"  # type: ignore[union-attr]
+
+    def test_the_last_step_ends_the_execution(self, database: Database):
+        store, leases, lease = Checkpoints(database), Leases(database), claimed(database)
+        store.append(lease, row(0), last=True).result()
+        assert (leases.status("a"), leases.open()) == ("done", 0)
+        assert leases.claim("a", "w").result() is None
+        assert store.append(lease, row(0), last=True).result().step == 0, "an answer lost, asked again"
+        with pytest.raises(LeaseLost):
+            store.append(lease, row(1)).result()
+
+    def test_a_lock_is_held_by_one_and_is_no_work(self, database: Database):
+        leases = Leases(database)
+        lock = leases.lock("dispatcher", "w", LONG_S).result()
+        assert lock is not None
+        assert leases.lock("dispatcher", "v", LONG_S).result() is None
+        assert leases.claim_any("w").result() is None
+        assert leases.release(lock.lease).result()
+        assert leases.lock("dispatcher", "v", LONG_S).result() is not None
+
+    def test_rows_of_a_newer_version_are_refused_and_the_lease_is_let_go(self, database: Database):
+        store, leases, lease = Checkpoints(database), Leases(database), claimed(database)
+        store.append(lease, Checkpoint("a", 0, b"{}", version=9)).result()
+        leases.release(lease).result()
+        for ask in (lambda: store.latest("a"), lambda: leases.claim("a", "w").result()):
+            with pytest.raises(NewerVersion, match="execution a: step 0 was written by runtime version 9"):
+                ask()
+        database.submit(Work(None, lambda _: None)).result()  # what was queued before is done
+        assert leases.standing() == 0
+
+    def test_sixty_four_threads_update_one_state(self, database: Database):
+        """Acceptance case G1: each reads and then writes, and no update is lost."""
+        store, lease = Checkpoints(database), claimed(database)
+
+        def increment(state: bytes | None) -> bytes:
+            return json.dumps({"n": json.loads(state or b'{"n":0}')["n"] + 1}).encode()
+
+        def fifty(_: int) -> int:
+            return sum(store.update(lease, increment).result() is not None for _ in range(50))
+
+        with ThreadPoolExecutor(64) as pool:
+            answered = sum(pool.map(fifty, range(64)))
+        assert answered == 3200
+        latest = store.latest("a")
+        assert latest is not None
+        assert (latest.step, json.loads(latest.state)) == (3199, {"n": 3200})
+        assert database.counts.commits < 3200, "they shared commits"
+
+    def test_one_bad_request_costs_the_others_of_its_group_nothing(self, database: Database):
+        store, lease = Checkpoints(database), claimed(database)
+        gate = threading.Event()
+        holding = database.submit(Work(None, lambda _: gate.wait(30)))
+
+        def fail(_: object) -> None:
+            raise RuntimeError("mine alone")
+
+        bad = [
+            database.submit(Work("a", fail)),
+            database.submit(Work("a", lambda tx: tx.run("SELECT nothing FROM nowhere", {}))),
+        ]
+        good = [store.append(lease, row(step)) for step in range(5)]
+        gate.set()
+        holding.result()
+        assert [one.result().step for one in good] == [0, 1, 2, 3, 4]
+        with pytest.raises(RuntimeError, match="mine alone"):
+            bad[0].result()
+        with pytest.raises(DurableError, match="execution a"):
+            bad[1].result()
+
+    def test_work_that_fails_leaves_nothing_behind(self, database: Database):
+        def half(transaction: object) -> None:
+            transaction.run("DELETE FROM executions", {})  # type: ignore[attr-defined]
+            raise RuntimeError
+
+        claimed(database)
+        with pytest.raises(RuntimeError):
+            database.submit(Work(None, half)).result()
+        assert Leases(database).status("a") == "open"
+
+    def test_a_closed_store_says_so(self, database: Database):
+        store, lease = Checkpoints(database), claimed(database)
+        last = store.append(lease, row(0))
+        database.close()
+        assert last.result().step == 0, "what was queued is carried out"
+        with pytest.raises(Closed, match="open the store again"):
+            store.append(lease, row(1))
+
+    # Effects, outbox and runs
+
+    def test_an_effect_is_done_once_and_its_answer_kept(self, database: Database):
+        effects, lease = Effects(database), claimed(database)
+        done: list[str] = []
+
+        def perform(key: str, payload: object) -> Answer:
+            done.append(key)
+            return Answer({"paid": payload}, 10, 20, 0.5)
+
+        for _ in range(2):
+            got = drive(effects.once(lease, "a/0/0", Effect("pay", perform), 7, Blocking()))
+            assert got == {"paid": 7}
+        assert done == ["a/0/0"]
+        (line,) = effects.ledger("a")
+        assert (line.status, line.prompt_tokens, line.output_tokens, line.price_usd) == ("done", 10, 20, 0.5)
+
+    def test_a_stale_worker_gets_no_effect(self, database: Database):
+        effects, lease = Effects(database), claimed(database)
+        lapse(database, "a")
+        done: list[str] = []
+        effect = Effect("pay", lambda key, _: done.append(key) or Answer(None))  # type: ignore[func-returns-value]
+        with pytest.raises(LeaseLost):
+            drive(effects.once(lease, "a/0/0", effect, None, Blocking()))
+        assert done == []
+
+    def test_a_message_is_there_exactly_when_its_step_is(self, database: Database):
+        store, lease = Checkpoints(database), claimed(database)
+        mail = Message("a/0/0", "mail", "hello")
+        lapse(database, "a")
+        with pytest.raises(LeaseLost):
+            store.append(lease, row(0, "a", b"{}", mail)).result()
+        dispatcher = Dispatcher(database, Leases(database), {})
+        assert dispatcher.counts() == {}
+        lease = claimed(database)
+        store.append(lease, row(0, "a", b"{}", mail)).result()
+        store.append(lease, row(0, "a", b"{}", mail)).result()
+        assert dispatcher.counts() == {"waiting": 1}
+
+    def test_the_dispatcher_sends_again_what_it_did_not_note(self, database: Database):
+        store, leases = Checkpoints(database), Leases(database)
+        store.append(claimed(database), row(0, "a", b"{}", Message("k", "mail", "hello"))).result()
+        sent: list[tuple[str, str]] = []
+        dispatcher = Dispatcher(database, leases, {"mail": lambda key, text: sent.append((key, text))})
+        lock = dispatcher.lock("w", LONG_S)
+        assert lock is not None
+        assert dispatcher.lock("w", LONG_S) is None
+        lapse(database, "lock:dispatcher")
+        with pytest.raises(LeaseLost):
+            dispatcher.send_due(lock)
+        again = dispatcher.lock("w", LONG_S)
+        assert again is not None
+        assert dispatcher.send_due(again) == 1
+        assert dispatcher.send_due(again) == 0
+        assert sent == [("k", "hello")] * 2, "the same key both times: the receiver drops one"
+        assert dispatcher.counts() == {"sent": 1}
+
+    def test_a_run_goes_on_where_another_ended(self, database: Database):
+        worker, began = Worker(database, lease_s=LONG_S), []
+
+        async def agent(state: object, step: Step) -> object:
+            began.append(step.number)
+            if step.number == 2 and began.count(2) == 1:
+                raise RuntimeError("the first worker ends here")
+            total = (state["total"] if isinstance(state, dict) else 0) + step.number
+            return Last({"total": total}) if step.number == 3 else {"total": total}
+
+        with pytest.raises(RuntimeError, match="first worker"):
+            run_with_checkpoint(agent, "a", worker)
+        assert run_with_checkpoint(agent, "a", worker) == {"total": 6}
+        assert began == [0, 1, 2, 2, 3]
+        assert run_with_checkpoint(agent, "a", worker) == {"total": 6}, "done is done"
+        assert len(began) == 5
+        worker.close()
+
+    def test_a_run_that_somebody_has_is_left_to_them(self, database: Database):
+        worker = Worker(database, lease_s=LONG_S)
+        claimed(database, "a", "other")
+        with pytest.raises(LeaseHeld, match="execution a: another worker has it"):
+            run_with_checkpoint(_never, "a", worker)
+        worker.close()
+
+    def test_many_runs_in_one_loop_hold_no_thread_each(self, database: Database):
+        worker = Worker(database, lease_s=LONG_S)
+        before, most = threading.active_count(), []
+
+        async def agent(state: object, step: Step) -> object:
+            most.append(threading.active_count())
+            return Last(step.number) if step.number == 2 else step.number
+
+        async def all_of_them() -> list[object]:
+            runs = [run_with_checkpoint_async(agent, f"e{number}", worker) for number in range(200)]
+            return await asyncio.gather(*runs)
+
+        assert asyncio.run(all_of_them()) == [2] * 200
+        assert max(most) <= before + 1, "a thread of the loop's own at most"
+        assert database.counts.largest > 1
+        worker.close()
+
+
+async def _never(state: object, step: Step) -> object:
+    raise AssertionError("it is somebody else's")
+
+
+class FakeLeases:
+    """Leases as the heart sees them."""
+
+    def __init__(self, *answers: "Future[bool]") -> None:
+        self.answers = list(answers)
+        self.beats: list[str] = []
+        self.beaten = threading.Event()
+
+    def beat(self, lease: Lease) -> "Future[bool]":
+        self.beats.append(lease.token)
+        self.beaten.set()
+        return self.answers.pop(0) if self.answers else answered(True)
+
+
+def answered(value: bool) -> "Future[bool]":
+    future: Future[bool] = Future()
+    future.set_result(value)
+    return future

@@ -1,0 +1,176 @@
+"""The store on a real PostgreSQL: all that a store must do, a server that restarts, kills."""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from commands import run
+from durable_checks import StoreChecks, claimed, row
+from streamlanes.durable import postgres as module
+from streamlanes.durable.checkpoints import Checkpoints
+from streamlanes.durable.database import Transaction, Work
+from streamlanes.durable.errors import Forked, NewerVersion, Unreachable
+from streamlanes.durable.leases import Leases
+from streamlanes.durable.opening import open_database
+from streamlanes.durable.postgres import Postgres
+from streamlanes.durable.values import Checkpoint
+from streamlanes.errors import UserError
+from streamlanes.local_postgres import VARIABLE, Local, postgres
+
+NUMBERS = count()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Local]:
+    try:
+        with postgres() as found:
+            yield found
+    except UserError as why:
+        pytest.skip(f"not tested: {why}")
+
+
+@pytest.fixture
+def schema(server: Local) -> Iterator[str]:
+    name = f"test_{next(NUMBERS)}"
+    yield name
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute(f"DROP SCHEMA IF EXISTS {name} CASCADE".encode())
+
+
+@pytest.fixture
+def database(server: Local, schema: str) -> Iterator[Postgres]:
+    made = Postgres(server.dsn, schema=schema)
+    yield made
+    made.close()
+
+
+class TestPostgres(StoreChecks):
+    """See StoreChecks."""
+
+
+def test_waiting_for_a_connection_is_a_phase_of_its_own(server: Local, schema: str):
+    database = Postgres(server.dsn, schema=schema, connections=1)
+    reading, go_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with database._pool.connection():
+            reading.set()
+            go_on.wait(30)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert reading.wait(30)
+    before = database.counts.waiting_ns
+    created = Leases(database).create("a")
+    with pytest.raises(TimeoutError):
+        created.result(0.2)
+    go_on.set()
+    assert created.result() is True
+    holder.join()
+    assert database.counts.waiting_ns - before >= 200_000_000
+    database.close()
+
+
+def test_a_server_that_restarts_costs_nobody_an_error(server: Local, schema: str):
+    if server.restart is None:
+        pytest.skip(f"not tested: the server of {VARIABLE} is not ours to restart")
+    database = Postgres(server.dsn, schema=schema)
+    store, leases = Checkpoints(database), [claimed(database, f"e{number}") for number in range(8)]
+    stop, answered = threading.Event(), [0] * 8
+    some = threading.Event()
+
+    def work(number: int) -> None:
+        while not stop.is_set():
+            store.append(leases[number], row(answered[number], f"e{number}")).result()
+            answered[number] += 1
+            if answered[number] == 20:
+                some.set()
+
+    with ThreadPoolExecutor(8) as pool:
+        going = [pool.submit(work, number) for number in range(8)]
+        assert some.wait(60)
+        server.restart()
+        after = list(answered)
+        while not all(now > then + 5 for now, then in zip(answered, after, strict=True)):
+            assert not any(each.done() for each in going), [each.exception() for each in going if each.done()]
+        stop.set()
+    for number, steps in enumerate(answered):
+        assert [one.step for one in store.history(f"e{number}")] == list(range(steps))
+    assert database.counts.retried > 0
+    database.close()
+
+
+def test_updates_across_a_lost_connection_are_made_once(server: Local, schema: str):
+    """The connection is cut in the middle of groups; each update is retried, and none is made twice."""
+    database = Postgres(server.dsn, schema=schema)
+    store, lease = Checkpoints(database), claimed(database)
+    made: list[Future[Checkpoint]] = []
+    cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+    with psycopg.connect(server.dsn, autocommit=True) as other:
+        for _ in range(20):
+            made += [
+                store.update(lease, lambda state: json.dumps(json.loads(state or b"0") + 1).encode())
+                for _ in range(50)
+            ]
+            other.execute(cut)
+    assert sorted(one.result().step for one in made) == list(range(1000))
+    latest = store.latest("a")
+    assert latest is not None
+    assert latest.state == b"1000"
+    database.close()
+
+
+def test_a_group_that_stands_still_is_cut_off_by_the_server_and_carried_out_again(
+    server: Local, schema: str, monkeypatch: pytest.MonkeyPatch
+):
+    """So a worker that is stopped in the middle of a commit does not keep its rows from the others."""
+    monkeypatch.setattr(module, "IDLE_S", 0.2)
+    database = Postgres(server.dsn, schema=schema)
+    stood = []
+
+    def stand_still(transaction: Transaction) -> int:
+        stood.append(transaction.run("SELECT 1", {}))
+        if len(stood) == 1:
+            time.sleep(1.0)
+        return len(stood)
+
+    assert database.submit(Work(None, stand_still)).result() == 2
+    assert database.counts.retried == 1
+    database.close()
+
+
+def test_a_newer_schema_and_a_fork_are_refused(server: Local, schema: str, database: Postgres):
+    database._pid = 0
+    with pytest.raises(Forked, match="open the store again in each process"):
+        Checkpoints(database).latest("a")
+    database._pid = os.getpid()
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute(f"UPDATE {schema}.tables SET version = 99".encode())
+    with pytest.raises(NewerVersion, match="tables of version 99"):
+        Postgres(server.dsn, schema=schema)
+
+
+def test_no_server_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "OPENING_S", 0.2)
+    dsn = "postgresql://me:secret@127.0.0.1:1/x"
+    with pytest.raises(
+        Unreachable, match=r"no PostgreSQL at 127\.0\.0\.1:1/x .*STREAMLANES_POSTGRES_DSN"
+    ) as no:
+        open_database(dsn)
+    assert "secret" not in str(no.value)
+
+
+def test_kills_lose_nothing(server: Local, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(VARIABLE, server.dsn)
+    done = run("durable", "chaos", "--kills", "2", "--store", "postgres", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    verdict = json.loads(done.stdout.splitlines()[-1])["verdict"]
+    assert (verdict["kills"], verdict["passed"]) == (2, True)

@@ -1,0 +1,74 @@
+"""The words of chaos and effects."""
+
+from streamlanes import durable_lines
+from streamlanes.chaos.cells import CellsKilled
+from streamlanes.chaos.plan import Control, Counts, How, Kill, Recovery, Trial, Verdict
+from streamlanes.durable.points import Point
+from streamlanes.effects_trial import Foreign, Sent
+
+RECOVERY = Recovery(350.0, 0.875, 100.0, 20.0, 30.0)
+
+
+def trial(how: How = How.KILL, counts: Counts | None = None, **more: object) -> Trial:
+    kill = Kill(0, Point.IN_COMMIT, how, 3, "sqlite")
+    return Trial(kill, True, counts or Counts(redone=2), RECOVERY, **more)  # type: ignore[arg-type]
+
+
+def test_a_kill_is_a_line():
+    assert (
+        durable_lines.trial_line(trial(), 1, 30)
+        == "[1/30] sqlite/SIGKILL/in-commit passage 3  clean  redone 2"
+    )
+    wrong = durable_lines.trial_line(trial(counts=Counts(lost=1, duplicated=2)), 2, 30)
+    assert "WRONG: 1 lost, 2 duplicated, 0 false done, 0 unfinished" in wrong
+    missed = Trial(trial().kill, False, Counts(), None)
+    assert "not struck" in durable_lines.trial_line(missed, 3, 30)
+
+
+def test_the_verdict_has_counts_recovery_controls_and_what_was_not_tested():
+    controls = [Control("python-list", "a list", ("lost",), Counts(lost=5))]
+    said = "\n".join(durable_lines.verdict_lines(Verdict([trial(), trial(How.STOP)], controls)))
+    assert "in-commit        1        1     0           0           0           0       4" in said
+    assert "sqlite, medians of 1: detection 350 ms (88% of the lease), start 100 ms" in said
+    assert "python-list     5           0       0           0  as it must  a list" in said
+    assert "2 kills: 0 lost, 0 duplicated, 0 false done, 0 unfinished; 4 steps redone" in said
+    assert "a process crash is not a power loss" in said
+    blunt = [Control("python-list", "a list", ("lost",), Counts())]
+    said = "\n".join(durable_lines.verdict_lines(Verdict([trial()], blunt)))
+    assert "NOT AS IT MUST" in said
+    assert "controls that did not show what they must: python-list" in said
+
+
+def test_no_recovery_is_said_and_not_zero():
+    bare = Trial(trial().kill, True, Counts(), Recovery(None, None, 100.0, None, None))
+    said = "\n".join(durable_lines.verdict_lines(Verdict([bare], [])))
+    assert "no worker held a lease when it was killed" in said
+
+
+def sent(name: str, wrong: bool, effects: int) -> Sent:
+    return Sent(name, "how", wrong, 10, 10, effects, effects - 10, 0)
+
+
+def test_senders_are_judged_both_ways():
+    good = durable_lines.sent_lines([sent("guarded", False, 10), sent("no-key", True, 20)])
+    assert "1 ways made every effect once; 1 wrong ones were found out" in good[-1]
+    bad = durable_lines.sent_lines([sent("guarded", False, 11), sent("no-key", True, 10)])
+    assert "not as it must be: guarded, no-key" in bad[-1]
+    assert "WRONG" in "\n".join(bad)
+    assert "NOT FOUND OUT" in "\n".join(bad)
+
+
+def test_an_endpoint_without_a_ledger_is_unknown_and_not_clean():
+    said = durable_lines.foreign_lines(Foreign("http://x", 10, 10, 3, None, "no ledger was named"))
+    assert "unknown: no ledger was named" in said[1]
+    assert "3 keys" in said[2]
+    said = durable_lines.foreign_lines(Foreign("http://x", 10, 10, 3, 7, None))
+    assert "7 effects beyond one" in said[1]
+
+
+def test_killed_runs_are_a_line():
+    found = CellsKilled(kills=10, runs=3, cells=6, repeated=0, lost=0)
+    assert found.passed
+    assert not CellsKilled(10, 3, 5, 0, 1).passed
+    (line,) = durable_lines.cells_lines(found)
+    assert "10 kills of `streamlanes run`, 3 runs of it finished: 6 cells, 0 repeated, 0 lost" in line
