@@ -5,6 +5,7 @@ which the cell could not be accounted for. The client reads the clock once a rea
 """
 
 from streamlanes.clients.base import Client, now_ns
+from streamlanes.jobs.base import Job
 from streamlanes.jobs.io import Receiver
 from streamlanes.samples import Table
 
@@ -23,7 +24,7 @@ class BareReceiver(Receiver):
         return fold.done
 
 
-class BareJob:
+class BareJob(Job):
     """Runs one call. It catches nothing: a call that goes wrong ends the cell."""
 
     def __init__(self, schedule: Table, samples: Table, client: Client) -> None:

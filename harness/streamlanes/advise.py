@@ -26,9 +26,12 @@ def answer(records: Sequence[Record], lane: Lane) -> list[str]:
     own = [record for record in records if record.cell.lane == lane.name]
     if not own:
         return [f"ANSWER  none: no {lane.name} cell was measured"]
+    if lane.answer is not None:
+        said = lane.answer(own) or [f"ANSWER  none: no {lane.name} cell came to its figures"]
+        return [piece for line in [*said, _flags(own)] for piece in _folded(line)]
     measured = points(own)
     cells = Counter(record.cell.client for record in own)
-    said: list[str] = []
+    said = []
     for client in sorted(cells, key=lambda name: (-cells[name], name)):
         said += _block([point for point in measured if point.client == client], lane)
     return [piece for line in [*said, _flags(own)] for piece in _folded(line)]

@@ -21,6 +21,7 @@ from typing import Any
 
 from streamlanes.backends.base import Backend, Jobs, Options, Refused, settings
 from streamlanes.clients.base import Setting
+from streamlanes.jobs.base import Job
 from streamlanes.pauses import watched
 from streamlanes.samples import Table
 
@@ -31,16 +32,15 @@ def load(target: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def compose(spec: dict[str, Any], options: Options) -> Backend:
+def compose(spec: dict[str, Any], options: Options) -> tuple[Job, Backend]:
     """Put lane's job, client and backend together as the spec names them."""
     schedule = Table.open(spec["schedule"]["path"], spec["schedule"]["columns"])
     samples = Table.open(spec["samples"]["path"], spec["samples"]["columns"])
     addresses = tuple((str(host), int(port)) for host, port in spec["addresses"])
     client = load(spec["client"])(Setting(schedule, addresses, spec["hold"]))
-    job = load(spec["job"])(schedule, samples, client)
+    job: Job = load(spec["job"])(schedule, samples, client, **spec["setting"])
     jobs = Jobs(job, (schedule, samples), range(spec["calls"]))
-    backend: Backend = load(spec["backend"])(jobs, options)
-    return backend
+    return job, load(spec["backend"])(jobs, options)
 
 
 def facts() -> dict[str, object]:
@@ -69,7 +69,8 @@ def main() -> None:
     try:
         options = Options(**spec["options"])
         options.configure()
-        backend = compose(spec, options)
+        job, backend = compose(spec, options)
+        job.open()
         backend.open()
         options.settle()
         say("ready")
@@ -79,9 +80,10 @@ def main() -> None:
             backend.run()
         found = backend.facts()
         gc_facts = found.pop("gc", pauses.facts())
-        say("drained", facts={**facts(), **found}, gc=gc_facts)
+        say("drained", facts={**facts(), **found, **job.facts()}, gc=gc_facts)
         sys.stdin.readline()
         backend.close()
+        job.close()
     except Refused as refusal:
         say("refused", reached=refusal.reached, reason=refusal.reason)
     except Exception as error:

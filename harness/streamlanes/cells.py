@@ -7,15 +7,15 @@ import msgspec
 
 from streamlanes import traces, workload
 from streamlanes.backends import BACKENDS, BackendInfo, Waits, default_width
-from streamlanes.clients import CLIENTS
+from streamlanes.clients import ClientInfo
 from streamlanes.errors import UserError, unknown
 from streamlanes.interpreters import own_name, release, version
-from streamlanes.lanes import LANES
+from streamlanes.lanes import LANES, lane
+from streamlanes.lanes.base import Asks, Lane
 from streamlanes.limits import cpu_sets
 from streamlanes.workload import Dist, Schedule, Workload
 
 BUDGET_FACTOR = 2.0
-BUDGET_EXTRA_S = 5.0
 ADMIT_SHARE = 0.8
 """The share of its budget that a pool's admitted waves may fill when nothing costs anything."""
 
@@ -38,7 +38,9 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     rate_per_s in all, time_scale (how many times faster than in reality calls arrive), trace (a file's
     path, from where the command runs). Of the backend: width of a pool, workers (processes), their
     start_method. Of the interpreter: stack_kib of a thread, switch_ms, gc (default, freeze), python (its
-    name, see `interpreters`; a profile says path or command).
+    name, see `interpreters`; a profile says path or command). Of CPU work: kernel, offload (where it
+    runs), batch (documents handed over together), load (cores that all calls' work takes) or work_ms (of
+    one call).
     """
 
     seed: int | None = None
@@ -57,20 +59,28 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     switch_ms: Number | None = None
     gc: Literal["default", "freeze"] | None = None
     python: str | None = None
+    kernel: str | None = None
+    offload: Literal["inline", "threads", "processes", "interpreters"] | None = None
+    batch: int | None = None
+    load: Number | None = None
+    work_ms: Number | None = None
 
     def set_values(self) -> dict[str, Any]:
         """Only what was set, by name."""
         return {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not None}
 
-    def for_backend(self, info: BackendInfo) -> "Axes":
-        """These axes without those that mean nothing to this backend, so that equal cells are equal."""
+    def for_cell(self, info: BackendInfo, asks: Asks | None) -> "Axes":
+        """These axes without those that mean nothing to this backend, unless they are the lane's own, and
+        without those that are idle beside the lane's others; so that equal cells are equal."""
         without = {
             "width": not info.bounded,
             "workers": not info.processes,
             "start_method": not (info.processes or info.pool_of_processes),
             "stack_kib": info.waits is Waits.ASYNC or info.pool_of_processes,
         }
-        return msgspec.structs.replace(self, **{axis: None for axis, drop in without.items() if drop})
+        drop = {axis for axis, never in without.items() if never and not (asks and axis in asks.axes)}
+        drop |= set(asks.idle(self)) if asks else set()
+        return msgspec.structs.replace(self, **dict.fromkeys(drop))
 
 
 TEXT_AXES = frozenset(field.name for field in msgspec.structs.fields(Axes) if field.type == str | None)
@@ -80,7 +90,7 @@ TEXT_AXES = frozenset(field.name for field in msgspec.structs.fields(Axes) if fi
 class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """lane x backend x client x workload x calls x axes x repetition.
 
-    budget_s: hard limit from the first intended start, None for twice the ideal and five seconds.
+    budget_s: hard limit from the first intended start, None for twice the ideal and what the lane adds.
     memory: whether it has a memory pass.
     """
 
@@ -121,6 +131,16 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Worker processes of a backend that has them, else 1."""
         return (self.axes.workers or cpu_sets().workers) if BACKENDS[self.backend].processes else 1
 
+    @property
+    def staff(self) -> int:
+        """Workers of a lane's offload: one for each usable CPU, unless set."""
+        return self.axes.workers or cpu_sets().workers
+
+    @property
+    def client_info(self) -> ClientInfo:
+        """What the parent must know of its client."""
+        return lane(self.lane).clients[self.client]
+
     def load(self) -> Workload:
         """The workload with what was set. Raises UserError for values out of range, and for a trace
         that cannot be read."""
@@ -137,7 +157,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Seconds from the first intended start after which the cell is stopped."""
         if self.budget_s is not None:
             return float(self.budget_s)
-        return BUDGET_FACTOR * schedule.ideal_wall_s + BUDGET_EXTRA_S
+        return BUDGET_FACTOR * schedule.ideal_wall_s + lane(self.lane).extra_s
 
     def admitted(self, schedule: Schedule) -> int:
         """How many calls the timed pass admits: all, or a pool's whole waves that fit its budget."""
@@ -169,25 +189,31 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "python": version(self.axes.python or own_name()),
             "tls": False,
         }
+        if asks := lane(self.lane).asks:
+            values |= dict.fromkeys(asks.without) | asks.resolved(self, schedule)
         return values
 
 
 def check(cell: Cell) -> None:
     """Raise UserError, with the nearest name or the allowed range, for a cell that cannot be meant."""
+    own = lane(cell.lane)
     for kind, name, known in (
-        ("lane", cell.lane, LANES),
         ("backend", cell.backend, BACKENDS),
-        ("client", cell.client, CLIENTS),
+        (f"client of lane {own.name}", cell.client, own.clients),
     ):
         if name not in known:
             raise unknown(kind, name, known)
     axes = cell.axes
+    _check_lane(cell, own)
     if cell.budget_s is not None and not 0 < cell.budget_s <= 86_400:
         raise UserError(f"budget_s is {cell.budget_s:,}; it must be above 0, a day at most")
     for axis, least, most in (
         ("time_scale", 1e-3, 1e6),
         ("width", 1, 100_000),
         ("workers", 1, 1_000),
+        ("batch", 1, 100_000),
+        ("load", 0, 64),
+        ("work_ms", 0, 60_000),
         ("stack_kib", 32, 1 << 22),
         ("switch_ms", 1e-3, 60_000),
     ):
@@ -199,6 +225,22 @@ def check(cell: Cell) -> None:
     if axes.start_method is not None and axes.start_method not in multiprocessing.get_all_start_methods():
         raise UserError(f"start_method {axes.start_method!r} does not exist on this system")
     cell.load()
+    if own.asks:
+        own.asks.check(cell)
+
+
+def _check_lane(cell: Cell, own: Lane) -> None:
+    """Raise UserError for an axis that means nothing to the cell's lane."""
+    theirs = {axis: name for name in LANES if (asks := lane(name).asks) for axis in asks.axes}
+    mine, without = (own.asks.axes, own.asks.without) if own.asks else ((), ())
+    for axis in cell.axes.set_values():
+        if axis in without or (axis in theirs and axis not in (*mine, *_OF_BACKENDS)):
+            which = f"; it is for lane {theirs[axis]} (--lane)" if axis in theirs else ""
+            raise UserError(f"{axis} means nothing to lane {cell.lane}{which}")
+
+
+_OF_BACKENDS = ("workers", "start_method")
+"""Axes of backends that some lanes have for their own workers too."""
 
 
 def _show(value: object) -> str:

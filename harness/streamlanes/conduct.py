@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.util
+import platform
 import signal
 import sys
 import time
@@ -16,13 +17,12 @@ import msgspec
 from streamlanes import __version__, estimate, interpreters, limits, preflight, runner
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
-from streamlanes.clients import CLIENTS
 from streamlanes.errors import Terminated
 from streamlanes.facts import Facts
-from streamlanes.interpreters import Interpreter
+from streamlanes.interpreters import Interpreter, too_early
 from streamlanes.journal import RUN_SCHEMA, Journal, link_latest, open_run, run_hash
 from streamlanes.lanes import lane as lane_named
-from streamlanes.lanes.base import Lane
+from streamlanes.lanes.base import Crew, Lane
 from streamlanes.plan import FixedPlan
 from streamlanes.probe.machine import fingerprint, machine
 from streamlanes.probe.softirq import charged_apart
@@ -68,8 +68,8 @@ class Here:
                 before(cell)
             facts = bench.measure(cell)
         except CellEnded as ended:
-            return failed(cell, self.lane, self.machine, ended.status), None
-        return record(cell, self.lane, self.machine, facts), facts
+            return failed(cell, lane_named(cell.lane), self.machine, ended.status), None
+        return record(cell, lane_named(cell.lane), self.machine, facts), facts
 
 
 def this_machine() -> dict[str, Any]:
@@ -189,10 +189,12 @@ def forbid(cell: Cell, pythons: Mapping[str, Interpreter] = MappingProxyType({})
 
     pythons: by name, the interpreters that cells name.
     """
+    crew = crew_of(cell)
     if cell.axes.python is None:
-        reason = missing_import(cell.backend)
+        reason = missing_import(cell.backend) or _missing_crew(crew)
     else:
-        reason = pythons[cell.axes.python].forbids(BACKENDS[cell.backend])
+        python = pythons[cell.axes.python]
+        reason = python.forbids(BACKENDS[cell.backend]) or python.forbids_crew(crew)
     if reason is None:
         found = limits.read_limits()
         in_flight = cell.in_flight(build(cell.load(), cell.calls))
@@ -200,6 +202,29 @@ def forbid(cell: Cell, pythons: Mapping[str, Interpreter] = MappingProxyType({})
         reason = preflight.reason(short[0]) if short else None
     if reason is not None:
         raise CellEnded(Status(StatusName.UNSUPPORTED, reason))
+
+
+def crew_of(cell: Cell) -> Crew:
+    """Who works in the cell beside its backend."""
+    asks = lane_named(cell.lane).asks
+    return asks.crew(cell) if asks else Crew()
+
+
+def _missing_crew(crew: Crew) -> str | None:
+    """Why this interpreter cannot do a lane's own work, with what to do; None where it can."""
+    if crew.since and sys.version_info < crew.since:
+        return f"this is Python {platform.python_version()}, {too_early(crew.since)}"
+    lacking = [name for name in crew.needs if not _importable(name)]
+    if not lacking:
+        return None
+    return f"{lacking[0]} is not installed; install it with: pip install 'streamlanes[{crew.extra}]'"
+
+
+def _importable(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # of the package that holds it
+        return False
 
 
 def missing_import(backend: str) -> str | None:
@@ -219,7 +244,8 @@ def need(cell: Cell, in_flight: int, somaxconn: int | None) -> preflight.Need:
     ports = provider_ports(cell.calls, somaxconn or FALLBACK_SOMAXCONN, processes)
     return preflight.need(
         backend=BACKENDS[cell.backend],
-        client=CLIENTS[cell.client],
+        client=cell.client_info,
+        crew=crew_of(cell),
         in_flight=in_flight,
         workers=cell.workers,
         width=cell.width,
@@ -296,7 +322,7 @@ def summary(records: Sequence[Record], lane_name: str) -> list[str]:
     return [*tables.lines(records, lane), "", *advise.answer(records, lane)]
 
 
-def finish(folder: Path, records: Sequence[Record], lane_name: str, talk: IO[str]) -> int:
+def finish(folder: Path, records: Sequence[Record], talk: IO[str]) -> int:
     """Table, answer, charts and the file to open. Returns the exit code."""
     from streamlanes import advise, report
 
@@ -307,7 +333,8 @@ def finish(folder: Path, records: Sequence[Record], lane_name: str, talk: IO[str
             f"interrupted: all cells are kept; draw them with: streamlanes report {folder}", file=sys.stderr
         )
         raise
-    for line in ("", *summary(records, lane_name), f"OPEN    {page}"):
-        print(line, file=talk)
+    for name in dict.fromkeys(record.cell.lane for record in records):
+        print("", *summary(records, name), sep="\n", file=talk)
+    print(f"OPEN    {page}", file=talk)
     measured = any(each.status.name in (StatusName.OK, StatusName.OVER_BUDGET) for each in records)
     return 0 if measured else 4

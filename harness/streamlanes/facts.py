@@ -66,7 +66,8 @@ class TimedPass:
     readings: at ready, about every 100 ms, at drained; ascending. host: before and after. ours_ns: CPU
     of all our processes (parent, launcher, cell, provider) in between. spin_ms: a fixed loop's time
     before and after. provider: its stamps, None for a client without one. provider_stats:
-    what each of its processes said at `/sim/stats`. over_ns: when the pass was over.
+    what each of its processes said at `/sim/stats`. over_ns: when the pass was over. own: the columns
+    that the lane declares, by name. beside: what its module said before and after.
     """
 
     schedule: Schedule
@@ -82,6 +83,8 @@ class TimedPass:
     provider_stats: tuple[Mapping[str, object], ...] = ()
     interpreter: Mapping[str, object] = field(default_factory=dict)
     gc: Mapping[str, float] = field(default_factory=dict)
+    own: Mapping[str, Ns] = field(default_factory=dict)
+    beside: tuple[Mapping[str, float], ...] = ()
 
 
 @dataclass(frozen=True)

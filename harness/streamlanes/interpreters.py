@@ -20,7 +20,9 @@ from typing import Any
 
 from streamlanes.backends import BACKENDS, BackendInfo
 from streamlanes.children import Child, Gone, Launcher
+from streamlanes.cpu import KERNELS
 from streamlanes.errors import UserError
+from streamlanes.lanes.base import Crew
 
 OLDEST = (3, 11)
 ANSWER_S = 20.0
@@ -68,6 +70,19 @@ class Interpreter:
     lacks: Mapping[str, str] | None = None
     problem: str | None = None
 
+    def forbids_crew(self, crew: Crew) -> str | None:
+        """Why a lane's own work does not run under it, with what to do; None where it does."""
+        of = release(self.name)
+        if crew.since and of and of < crew.since:
+            return f"this is Python {version(self.name)}, {too_early(crew.since)}; {HOW}"
+        for name in crew.needs:
+            if why := (self.lacks or {}).get(name):
+                return (
+                    f"{name} cannot be imported under {self.name} ({why}); install it for that interpreter: "
+                    f"python -m pip install 'streamlanes[{crew.extra}]'"
+                )
+        return None
+
     def forbids(self, backend: BackendInfo) -> str | None:
         """Why this backend does not run under it, with what to do; None where it does."""
         why = (self.lacks or {}).get(backend.needs or "")
@@ -77,6 +92,11 @@ class Interpreter:
             f"{backend.needs} cannot be imported under {self.name} ({why}); "
             f"install it for that interpreter: python -m pip install {backend.needs}"
         )
+
+
+def too_early(since: tuple[int, int]) -> str:
+    """What a version is too old for, as the end of a sentence."""
+    return f"and subinterpreters for this need Python {since[0]}.{since[1]} or newer"
 
 
 def named(implementation: str, version: str, free_threaded: bool) -> str:
@@ -154,7 +174,10 @@ def told_apart(found: Mapping[str, Interpreter]) -> dict[str, Interpreter]:
 
 
 def _asked(launcher: Launcher, path: str) -> Interpreter:
-    needs = sorted({info.needs for info in BACKENDS.values() if info.needs})
+    needs = sorted(
+        {info.needs for info in BACKENDS.values() if info.needs}
+        | {name for info in KERNELS.values() for name in info.needs}
+    )
     try:
         child = Child(launcher, [path, "-c", _PROGRAM, *needs], None)
     except UserError:

@@ -13,14 +13,12 @@ import msgspec
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import TEXT_AXES, Axes, Cell, check
 from streamlanes.errors import UserError, unknown
+from streamlanes.lanes import lane
 
 MAX_BYTES = 1 << 20
 MAX_CELLS = 10_000
 CUSTOM = "custom"
 """The name of a profile whose matrix came from the command line."""
-DEFAULT_CALLS = 500
-DEFAULT_WORKLOAD = "steady"
-"""What a matrix from the command line has where it names none."""
 
 OneOrMore = int | list[int]
 
@@ -43,13 +41,14 @@ class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class CellsTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One `[[cells]]`: every backend at every size, under every combination of the swept axes.
 
-    sweep: axis -> values, one cell for each. set: axis -> value for all.
+    lane: another than the run's. sweep: axis -> values, one cell for each. set: axis -> value for all.
     """
 
     backends: list[str]
     client: str
     workload: str
     calls: list[int]
+    lane: str | None = None
     repeats: int | None = None
     set: dict[str, Any] = {}
     sweep: dict[str, list[Any]] = {}
@@ -100,11 +99,11 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def _cell(
         self, table: CellsTable, backend: str, calls: int, axes: dict[str, Any], repetition: int
     ) -> Cell:
-        asked = parse_axes(axes)
+        asked, name = parse_axes(axes), table.lane or self.run.lane
         if backend in BACKENDS:
-            asked = asked.for_backend(BACKENDS[backend])
+            asked = asked.for_cell(BACKENDS[backend], lane(name).asks)
         cell = Cell(
-            lane=self.run.lane,
+            lane=name,
             backend=backend,
             client=table.client,
             workload=table.workload,
@@ -122,8 +121,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line asks of a profile.
 
     Any of backends, clients, calls, workload, lane and settings replaces the profile's matrix, with
-    one repetition. Backends and client that are not named come from the profile; calls are then
-    DEFAULT_CALLS and the workload DEFAULT_WORKLOAD.
+    one repetition. What is not named is as usual in the lane; backends and client that it leaves open
+    come from the profile.
     """
 
     backends: list[str] = []
@@ -153,17 +152,22 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     def _matrix(self, profile: Profile) -> list[CellsTable]:
         if not profile.cells:
             raise UserError(f"profile {profile.name} names no cell to take the rest from")
+        usual = lane(self.lane or profile.run.lane).usual
+        known = list(usual.backends) or _distinct(name for one in profile.cells for name in one.backends)
+        replaced = {usual.instead.get(axis) for axis in self.settings}
+        kept = {axis: list(values) for axis, values in usual.sweep.items() if axis not in replaced}
+        sweep = kept | self.settings
         return [
             CellsTable(
-                backends=self.backends or _distinct(name for one in profile.cells for name in one.backends),
+                backends=self.backends or known,
                 client=client,
-                workload=self.workload or ("trace" if "trace" in self.settings else DEFAULT_WORKLOAD),
-                calls=self.calls or [DEFAULT_CALLS],
+                workload=self.workload or ("trace" if "trace" in self.settings else usual.workload),
+                calls=self.calls or [usual.calls],
                 repeats=self.repeats or 1,
-                set={axis: values[0] for axis, values in self.settings.items() if len(values) == 1},
-                sweep={axis: values for axis, values in self.settings.items() if len(values) > 1},
+                set={axis: values[0] for axis, values in sweep.items() if len(values) == 1},
+                sweep={axis: values for axis, values in sweep.items() if len(values) > 1},
             )
-            for client in self.clients or [profile.cells[0].client]
+            for client in self.clients or [usual.client or profile.cells[0].client]
         ]
 
 

@@ -1,7 +1,7 @@
 """The record: what one cell measured, as it stands in records.jsonl, one JSON object a line.
 
 Schema history
-  streamlanes.cell/1  first version.
+  streamlanes.cell/1  first version. Groups `cpu` and `mixed` came later: of their lanes, absent elsewhere.
 
 Rules every reader may rely on: a figure that was wanted and not obtained is `null` and has its
 reason under `missing`; a path that is absent belongs to another lane; `quality` names every figure
@@ -111,6 +111,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     work: Figures = {}
     gc: Figures = {}
     provider: Figures = {}
+    cpu: Figures = {}
+    mixed: Figures = {}
     missing: dict[str, str] = {}
     quality: dict[str, Quality] = {}
 

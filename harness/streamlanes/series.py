@@ -5,7 +5,7 @@ A line is a backend; where one backend was measured with several settings of an 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,11 +101,13 @@ def points(records: Iterable[Record]) -> list[Point]:
     return sorted(found, key=lambda p: (p.client, p.workload, p.calls, line_order(p.line)))
 
 
-def select(records: Iterable[Record], varied: str | None, *, single: bool = False) -> list[Record]:
+def select(
+    records: Iterable[Record], varied: str | None, *, single: bool = False, beside: Collection[str] = ()
+) -> list[Record]:
     """The records a chart is about: those that sweep the axis `varied`, or without one those of the
     main comparison, in which every backend runs as it comes.
 
-    single: also of a family that has one value of the axis only.
+    single: also of a family that has one value of the axis only. beside: axes that may be swept besides.
     What all cells of a family were asked for (a seed, a token count) is the run's frame and no sweep.
     """
     families: dict[tuple[str, str, int, str], list[Record]] = defaultdict(list)
@@ -113,7 +115,7 @@ def select(records: Iterable[Record], varied: str | None, *, single: bool = Fals
         families[_family(record)].append(record)
     found: list[Record] = []
     for family in families.values():
-        swept = {axis for record in family for axis in record.cell.asked} - _common(family)
+        swept = {axis for record in family for axis in record.cell.asked} - _common(family) - set(beside)
         if varied is None:
             default = [record for record in family if not swept & set(record.cell.asked)]
             found += default or family

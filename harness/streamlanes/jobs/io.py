@@ -1,6 +1,7 @@
 """The job of the I/O lane: one streaming call, every token stamped."""
 
 from streamlanes.clients.base import Client, now_ns
+from streamlanes.jobs.base import Job
 from streamlanes.samples import Outcome, Table
 from streamlanes.wire.openai import ChatFold, ProtocolError, request_body
 from streamlanes.wire.sse import EventDecoder, EventTooLong
@@ -79,7 +80,7 @@ class Receiver:
         self._samples["outcome"][self.call] = how
 
 
-class IoJob:
+class IoJob(Job):
     """Runs one call; called with its index. Pickled, it opens its tables again in the other process."""
 
     def __init__(self, schedule: Table, samples: Table, client: Client) -> None:

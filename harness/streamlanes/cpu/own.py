@@ -1,0 +1,36 @@
+"""People's own kernel: any function of a module, one text in, one vector out."""
+
+from collections.abc import Callable
+from importlib import import_module
+
+from streamlanes.cpu.base import KernelError, Vector
+
+
+class Own:
+    """`module:function`."""
+
+    varies = False
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._function = _found(target)
+
+    def __call__(self, text: str) -> Vector:
+        """Whatever the function returns, or raises."""
+        return self._function(text)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Own, (self._target,))
+
+
+def _found(target: str) -> Callable[[str], Vector]:
+    module, _, name = target.partition(":")
+    try:
+        found = import_module(module)
+    except Exception as error:  # whatever a module does while it is imported
+        raise KernelError(f"kernel {target} does not import: {type(error).__name__}: {error}") from None
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
+        raise KernelError(f"kernel {target}: {module} has no function {name!r}")
+    return found

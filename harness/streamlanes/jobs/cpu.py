@@ -1,0 +1,32 @@
+"""The job of the CPU lane: one document, which is there from the start."""
+
+from typing import Any
+
+from streamlanes.clients.base import Client, now_ns
+from streamlanes.jobs.post import PostJob
+from streamlanes.samples import Outcome, Table
+
+
+class CpuJob(PostJob):
+    """Processes one document; called with its index."""
+
+    def __init__(self, schedule: Table, samples: Table, client: Client, **setting: Any) -> None:
+        super().__init__(schedule, samples, setting)
+        self._samples = samples
+
+    async def __call__(self, call: int) -> None:
+        """Hand the document over and wait for its vector."""
+        samples = self._samples
+        samples["begin"][call] = now_ns()
+        how = Outcome.JOB_ERROR
+        try:
+            if await self._post(call):
+                how = Outcome.OK
+        except Exception:
+            how = Outcome.JOB_ERROR
+        except BaseException:  # cancelled or torn down: the document is accounted for all the same
+            how = Outcome.CANCELLED
+            raise
+        finally:
+            samples["end"][call] = now_ns()
+            samples["outcome"][call] = how

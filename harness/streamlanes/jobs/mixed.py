@@ -1,0 +1,25 @@
+"""The job of the mixed lane: a streaming call, then the post-processing of its text."""
+
+from typing import Any
+
+from streamlanes.clients.base import Client
+from streamlanes.jobs.io import IoJob
+from streamlanes.jobs.post import PostJob
+from streamlanes.samples import Table
+
+
+class MixedJob(PostJob):
+    """Runs one call and hands its text over. The call's own outcome is the stream's; what became of its
+    text stands in columns of its own.
+
+    The text is made beforehand, as many words as the call has tokens: a receiver keeps none.
+    """
+
+    def __init__(self, schedule: Table, samples: Table, client: Client, **setting: Any) -> None:
+        super().__init__(schedule, samples, setting)
+        self._stream = IoJob(schedule, samples, client)
+
+    async def __call__(self, call: int) -> None:
+        """The call to its end, then its text."""
+        await self._stream(call)
+        await self._post(call)
