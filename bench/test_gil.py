@@ -69,7 +69,9 @@ def test_gil(benchmark: BenchmarkFixture, note: Note, name: str):
     kernel, text = open_kernel(name), Texts(1).document(0, WORDS)
     seconds = ROUND_S if benchmark.enabled else 0.01
     kernel(text)
-    pairs = [(rate(lambda: kernel(text), 1, seconds), rate(lambda: kernel(text), 2, seconds)) for _ in range(3)]
+    pairs = [
+        (rate(lambda: kernel(text), 1, seconds), rate(lambda: kernel(text), 2, seconds)) for _ in range(3)
+    ]
     late = sorted(naps_ms(lambda: kernel(text), seconds))
     benchmark.pedantic(kernel, args=(text,), rounds=20 if benchmark.enabled else 1)
     note(

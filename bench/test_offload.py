@@ -36,7 +36,13 @@ def bench(importable: None) -> Iterator[Bench]:
 def cell(kernel: str, offload: str, calls: int) -> Cell:
     axes = Axes(kernel=kernel, offload=offload, tokens=WORDS)
     return Cell(
-        lane="cpu", backend="asyncio", client="none", workload="documents", calls=calls, axes=axes, memory=False
+        lane="cpu",
+        backend="asyncio",
+        client="none",
+        workload="documents",
+        calls=calls,
+        axes=axes,
+        memory=False,
     )
 
 
@@ -49,7 +55,13 @@ def test_machinery_inline(benchmark: BenchmarkFixture, note: Note):
     """Documents through job, batch and offload without any work."""
     calls = DOCUMENTS if benchmark.enabled else 10
     tables = Tables(build(resolve("documents", calls, {"tokens": WORDS}), calls), LANE.columns)
-    setting = {"kernel": "test_offload:nothing", "offload": "inline", "workers": 1, "waits": "async", "seed": 1}
+    setting = {
+        "kernel": "test_offload:nothing",
+        "offload": "inline",
+        "workers": 1,
+        "waits": "async",
+        "seed": 1,
+    }
     job = CpuJob(tables.schedule, tables.calls, None, **setting, batch=1)
     job.open()
 

@@ -3,9 +3,8 @@ that it is the same ones in whatever worker."""
 
 import os
 import time
-from collections.abc import Sequence
-
 import zlib
+from collections.abc import Sequence
 
 
 def _chosen(text: str) -> bool:

@@ -260,7 +260,7 @@ def test_the_profile_of_the_manual_is_one():
         f"waits {process.SETTLE_S:g} s more",
         f"less than {metrics.MIN_PLATEAU_S:g} s left",
         f"fit {meanings.percent(cells.ADMIT_SHARE)} of it",
-        f"its ideal wall and {lane("io").extra_s:g} s",
+        f"its ideal wall and {lane('io').extra_s:g} s",
     ],
 )
 def test_methodology_says_the_thresholds_of_the_code(sentence: str):

@@ -49,7 +49,11 @@ def run(  # noqa: PLR0913, PLR0917  # one parameter an option
     calls: Annotated[list[str] | None, typer.Option("-n", "--calls", help="Sizes, by comma.")] = None,
     workload: Annotated[
         str | None,
-        typer.Option("-w", "--workload", help="steady, lesson, lockstep, paced, flow, documents, chat, code, peak10, trace."),
+        typer.Option(
+            "-w",
+            "--workload",
+            help="steady, lesson, lockstep, paced, flow, documents, chat, code, peak10, trace.",
+        ),
     ] = None,
     lane: Annotated[str | None, typer.Option(help="The lane: io, cpu, mixed.")] = None,
     settings: Annotated[

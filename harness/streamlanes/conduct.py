@@ -333,7 +333,7 @@ def finish(folder: Path, records: Sequence[Record], talk: IO[str]) -> int:
             f"interrupted: all cells are kept; draw them with: streamlanes report {folder}", file=sys.stderr
         )
         raise
-    for name in dict.fromkeys(record.cell.lane for record in records):
+    for name in dict.fromkeys(each.cell.lane for each in records):
         print("", *summary(records, name), sep="\n", file=talk)
     print(f"OPEN    {page}", file=talk)
     measured = any(each.status.name in (StatusName.OK, StatusName.OVER_BUDGET) for each in records)

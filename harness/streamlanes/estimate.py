@@ -25,9 +25,7 @@ def seconds(cell: Cell) -> float:
     if cell.width is not None:
         wall = predicted_wall_s(schedule.head(cell.admitted(schedule)), cell.width)
     elif (
-        backend.threads_per_call
-        and in_flight / cell.workers > THREADS_TO_BUDGET
-        and cell.client_info.network
+        backend.threads_per_call and in_flight / cell.workers > THREADS_TO_BUDGET and cell.client_info.network
     ):
         wall = cell.budget(schedule)
     else:

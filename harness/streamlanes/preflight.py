@@ -67,7 +67,8 @@ class LimitName(enum.StrEnum):
 class Kind:
     """A cell without its number of calls: what its needs follow from.
 
-    crew: who works beside the backend. width: the bound a bounded backend was given, resolved; not looked at for others.
+    crew: who works beside the backend. width: the bound a bounded backend was given, resolved; not looked
+    at for others.
     """
 
     backend: BackendInfo
@@ -145,7 +146,7 @@ class Shortfall:
         return _RULES[self.limit].unit
 
 
-def need(
+def need(  # noqa: PLR0913  # one parameter for each thing that takes something
     *,
     backend: BackendInfo,
     client: ClientInfo,
@@ -224,9 +225,8 @@ def _need(kind: Kind, in_flight: int) -> Need:
     return Need(
         kind=kind,
         in_flight=in_flight,
-        descriptors_cell=_FDS_OF_A_PROCESS + max(
-            largest * client.fds_per_call, (children + 3 * kind.crew.processes) * _FDS_OF_A_CHILD
-        ),
+        descriptors_cell=_FDS_OF_A_PROCESS
+        + max(largest * client.fds_per_call, (children + 3 * kind.crew.processes) * _FDS_OF_A_CHILD),
         descriptors_provider=(
             _FDS_OF_A_PROCESS + _shared(connections, kind.provider_processes) if client.network else 0
         ),

@@ -66,9 +66,7 @@ class Tables:
     def __init__(self, schedule: Schedule, own: Sequence[str] = ()) -> None:
         size = (schedule.calls, schedule.tokens)
         self.schedule = Table.create("schedule", schedule_columns(*size))
-        self.calls = Table.create(
-            "calls", (*call_columns(*size), *lane_columns(own, schedule.calls))
-        )
+        self.calls = Table.create("calls", (*call_columns(*size), *lane_columns(own, schedule.calls)))
         self.provider = Table.create("provider", provider_columns(*size))
         for name, values in (
             ("start", schedule.start_ns),
@@ -104,7 +102,8 @@ class Up:
 class Bench:
     """What the cells of a run share: the launcher and what an interpreter that runs nothing weighs.
 
-    lane: of the cells that name it; cells of others are measured as those declare. pythons: paths of the interpreters that cells name; a cell that names none runs under this one.
+    lane: of the cells that name it; cells of others are measured as those declare. pythons: paths of the
+    interpreters that cells name; a cell that names none runs under this one.
     softirq_apart: whether the kernel leaves soft interrupts out of process clocks.
     """
 

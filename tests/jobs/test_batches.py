@@ -55,7 +55,7 @@ def test_what_an_offload_raises_reaches_every_document_of_the_batch():
     async def main() -> None:
         offload = Echo()
         batches = Batches(offload, waits_async.result, size=2, expected=2, times=1)
-        waiting = [asyncio.ensure_future(batches((index, "")) ) for index in range(2)]
+        waiting = [asyncio.ensure_future(batches((index, ""))) for index in range(2)]
         await asyncio.sleep(0)
         offload.tasks[0][1].set_exception(RuntimeError("gone"))
         found = await asyncio.gather(*waiting, return_exceptions=True)

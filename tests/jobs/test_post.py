@@ -1,6 +1,7 @@
 """Post-processing as a job does it: stamps, faults, the batch it chose, the work it was asked for."""
 
 import asyncio
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -51,8 +52,8 @@ def column(both: tuple[Table, Table], name: str) -> "np.ndarray[tuple[int], np.d
 def test_every_document_is_stamped_in_order(both: tuple[Table, Table], waits: str, offload: str):
     done(both, waits=waits, offload=offload, batch=1)
     times = [column(both, name) for name in ("begin", "handed", "kernel_begin", "kernel_end", "back", "end")]
-    for earlier, later in zip(times, times[1:], strict=False):
-        assert (0 < earlier).all()
+    for earlier, later in itertools.pairwise(times):
+        assert (earlier > 0).all()
         assert (earlier <= later).all()
     assert (column(both, "outcome") == Outcome.OK).all()
     assert len(set(column(both, "digest"))) == CALLS, "every document is another one"
@@ -113,4 +114,3 @@ def test_no_work_is_stamped_all_the_same(both: tuple[Table, Table]):
     done(both, work_ms=0.0)
     assert (column(both, "back") >= column(both, "handed")).all()
     assert not column(both, "kernel_begin").any(), "what the sample stamped is taken back"
-

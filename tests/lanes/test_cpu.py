@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from facts_made import MS, facts, schedule, timed
+from streamlanes.cells import Axes, Cell
 from streamlanes.facts import Facts, Missing
 from streamlanes.lanes import lane
 from streamlanes.lanes.cpu import Documents
 from streamlanes.lanes.offloading import COLUMNS
-from streamlanes.cells import Axes, Cell
 from streamlanes.record import StatusName
 from streamlanes.recording import record
 from streamlanes.samples import Outcome
@@ -102,6 +102,4 @@ def test_the_record_has_its_own_group_and_no_flag_of_streams():
     assert found.flags == []
     assert lane("cpu").answer is not None
     (line,) = lane("cpu").answer([found])
-    assert line == (
-        "CPU     hash-embed under asyncio, 20 documents: processes 2.00x, of 1.85x possible here"
-    )
+    assert line == ("CPU     hash-embed under asyncio, 20 documents: processes 2.00x, of 1.85x possible here")

@@ -38,7 +38,7 @@ def cell(name: str = "cpu", **fields: object) -> Cell:
     ],
 )
 def test_what_cannot_be_meant_is_said(name: str, fields: dict[str, object], words: str):
-    with pytest.raises(UserError, match=".") as error:
+    with pytest.raises(UserError) as error:
         check(cell(name, **fields))
     assert words in str(error.value)
 
@@ -65,7 +65,7 @@ def test_what_cannot_be_meant_is_said(name: str, fields: dict[str, object], word
     ],
 )  # fmt: skip
 def test_what_a_lane_does_not_have_is_said(made: Cell, words: str):
-    with pytest.raises(UserError, match=".") as error:
+    with pytest.raises(UserError) as error:
         check(made)
     assert words in str(error.value)
 
@@ -91,7 +91,9 @@ def test_equal_cells_have_one_name():
     settings = {"offload": ["inline"], "workers": [2], "start_method": ["fork"], "batch": [4]}
     (inline,) = Wishes(lane="cpu", settings=settings).applied(load("quick")).expand()
     assert (inline.axes.workers, inline.axes.start_method, inline.axes.batch) == (None, None, None)
-    (threads,) = Wishes(lane="cpu", settings={**settings, "offload": ["threads"]}).applied(load("quick")).expand()
+    (threads,) = (
+        Wishes(lane="cpu", settings={**settings, "offload": ["threads"]}).applied(load("quick")).expand()
+    )
     assert (threads.axes.workers, threads.axes.start_method, threads.axes.batch) == (2, None, 4)
 
 
@@ -117,9 +119,7 @@ def test_axes_are_resolved():
 
 
 def test_workers_count_against_the_machines_limits():
-    few, many = (
-        need(cell(axes={"offload": "processes", "workers": count}), 40, 128) for count in (1, 100)
-    )
+    few, many = (need(cell(axes={"offload": "processes", "workers": count}), 40, 128) for count in (1, 100))
     assert many.processes - few.processes == 99
     assert many.descriptors > few.descriptors
     threads = need(cell(axes={"offload": "threads", "workers": 50}), 40, 128)
@@ -129,7 +129,7 @@ def test_workers_count_against_the_machines_limits():
 
 def test_what_a_kernel_or_an_offload_needs_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(CellEnded, match="tiktoken is not installed.*streamlanes\\[cpu\\]"):
+    with pytest.raises(CellEnded, match=r"tiktoken is not installed.*streamlanes\[cpu\]"):
         forbid(cell(axes={"kernel": "tokenize"}))
 
 

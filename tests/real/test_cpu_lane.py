@@ -18,11 +18,7 @@ from streamlanes.recording import record
 
 DOCUMENTS, WORDS = 40, 30
 HERE = str(Path(own_kernels.__file__).parent)
-BAD = [
-    index
-    for index in range(DOCUMENTS)
-    if own_kernels.fails_at(Texts(1).document(index, WORDS))
-]
+BAD = [index for index in range(DOCUMENTS) if own_kernels.fails_at(Texts(1).document(index, WORDS))]
 
 
 @pytest.fixture(scope="module")
@@ -127,9 +123,7 @@ def test_a_kernel_that_never_returns_ends_with_the_budget(cpu_bench: Bench):
         ("own_kernels:always_dies", "fails on every document: WorkerDied"),
     ],
 )
-def test_a_kernel_that_is_no_good_crashes_its_cell_with_its_reason(
-    cpu_bench: Bench, kernel: str, words: str
-):
+def test_a_kernel_that_is_no_good_crashes_its_cell_with_its_reason(cpu_bench: Bench, kernel: str, words: str):
     with pytest.raises(CellEnded) as ended:
         cpu_bench.measure(cell(kernel=kernel, offload="processes"))
     assert ended.value.status.name is StatusName.CRASHED
@@ -158,4 +152,3 @@ def test_more_workers_than_a_limit_allows_are_told_beforehand(tmp_path: Path):
     assert done.returncode == 4
     assert made["status"]["name"] == "unsupported"
     assert made["status"]["reason"].startswith("nofile")
-

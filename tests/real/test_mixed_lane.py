@@ -61,4 +61,3 @@ def test_without_work_nothing_is_handed_over(tmp_path: Path):
     assert made["work"]["done"] == 0
     assert made["mixed"]["cores"] == 0
     assert made["mixed"]["lateness_ms"]["count"] > 0, "the window is there all the same"
-

@@ -1,8 +1,8 @@
 """The parallel ceiling: how much more a pure loop gets done on all these CPUs than on one.
 
-`python -m streamlanes.cpu.ceiling PROCESSES [SECONDS]` prints one JSON object. Two CPUs need not be twice one: they
-may be two threads of one core, clock down together, or be shared with others. What a pool of workers
-brings is held against this and not against the number of CPUs.
+`python -m streamlanes.cpu.ceiling PROCESSES [SECONDS]` prints one JSON object. Two CPUs need not be
+twice one: they may be two threads of one core, clock down together, or be shared with others. What a
+pool of workers brings is held against this and not against the number of CPUs.
 """
 
 import json

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from streamlanes.cpu.shared import SharedTable
 
 NEAREST = 10
-_CORPUS, _DIMENSIONS, _MOST = 20_000, 256, 127
+_CORPUS, _DIMENSIONS, _MOST = 10_000, 256, 127
 _SEED = 20_232
 
 

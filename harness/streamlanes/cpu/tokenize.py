@@ -7,7 +7,6 @@ from functools import cache
 import tiktoken
 
 
-
 @cache
 def encoding() -> tiktoken.Encoding:
     """The encoding, read once a process."""

@@ -5,6 +5,10 @@ class Job:
     """Done N times: `await job(call)`, for each index once. What it needs beside the backend is up and
     idle after `open`; `facts` says what was really used."""
 
+    async def __call__(self, call: int) -> None:
+        """Do job number `call` to its end."""
+        raise NotImplementedError
+
     def open(self) -> None:
         """Have everything ready; part of the start-up."""
 

@@ -170,7 +170,7 @@ class Lane:
     charts: tuple[Chart, ...]
     headline: tuple[str, ...]
     compared: tuple[str, ...]
-    usual: Usual
+    usual: Usual = Usual(workload="steady", calls=500)
     clients: Mapping[str, ClientInfo] = field(default_factory=lambda: CLIENTS)
     columns: tuple[str, ...] = ()
     asks: Asks | None = None

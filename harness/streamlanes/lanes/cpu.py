@@ -85,7 +85,7 @@ def _cpu_us_per_unit(documents: Documents) -> float | Missing:
     return divided(whole.cell_ns / 1000, documents.done)
 
 
-def _figure(  # noqa: PLR0913, PLR0917  # a figure's declaration, in a row
+def _figure(  # a figure's declaration, in a row
     path: str,
     unit: str,
     better: Better,
@@ -241,13 +241,21 @@ LANE = Lane(
             panels=(
                 Panel(y=("cpu.speedup",), axis="times one worker alone", log=False),
                 Panel(y=("work.cpu_us_per_unit",), axis="CPU per document, us", log=False),
-                Panel(y=("memory.plateau_pss_bytes",), axis="memory of the tree, MiB", log=False, scale=2**-20),
+                Panel(
+                    y=("memory.plateau_pss_bytes",), axis="memory of the tree, MiB", log=False, scale=2**-20
+                ),
             ),
             note="CPU is that of the whole tree, from ready to drained. What is possible here is measured "
             "beside each cell by a pure loop, and stands in the records as cpu.ceiling.",
         ),
     ),
-    headline=("work.per_s", "cpu.speedup", "cpu.of_ceiling", "work.cpu_us_per_unit", "memory.plateau_pss_bytes"),
+    headline=(
+        "work.per_s",
+        "cpu.speedup",
+        "cpu.of_ceiling",
+        "work.cpu_us_per_unit",
+        "memory.plateau_pss_bytes",
+    ),
     compared=("work.per_s", "work.cpu_us_per_unit", "memory.plateau_pss_bytes"),
     usual=Usual(
         backends=("asyncio",),
@@ -256,7 +264,13 @@ LANE = Lane(
         calls=2000,
         sweep={"offload": ("inline", "threads", "processes")},
     ),
-    clients={"none": ClientInfo(forms=dict.fromkeys(Waits, "streamlanes.clients.nothing:open_client"), network=False, fds_per_call=0)},
+    clients={
+        "none": ClientInfo(
+            forms=dict.fromkeys(Waits, "streamlanes.clients.nothing:open_client"),
+            network=False,
+            fds_per_call=0,
+        )
+    },
     columns=offloading.COLUMNS,
     asks=Asks(
         axes=offloading.AXES,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from streamlanes.facts import Missing
 from streamlanes.lanes import gc, memory
-from streamlanes.lanes.base import Better, Lane, Metric, Pool, Usual
+from streamlanes.lanes.base import Better, Lane, Metric, Pool
 from streamlanes.lanes.io_charts import CHARTS
 from streamlanes.metrics import (
     MEMBERS,
@@ -315,5 +315,4 @@ LANE = Lane(
     ),
     # Not the overrun: it is a few milliseconds where all is well, and a ratio of those says nothing.
     compared=("latency.stream_ms.p99", "time.cpu_us_per_token", "memory.per_call_bytes"),
-    usual=Usual(workload="steady", calls=500),
 )

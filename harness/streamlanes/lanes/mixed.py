@@ -11,7 +11,7 @@ from streamlanes.facts import Missing
 from streamlanes.lanes import io, offloading
 from streamlanes.lanes.base import Asks, Better, Chart, Kind, Lane, Metric, Panel, Usual
 from streamlanes.lanes.offloading import Figure, divided
-from streamlanes.metrics import MEMBERS, Calls, Floats, distribution
+from streamlanes.metrics import MEMBERS, Calls, Floats
 from streamlanes.record import Record
 from streamlanes.words import number
 from streamlanes.workload import Schedule, build
@@ -176,9 +176,7 @@ _WORK = (
         unit="us",
         better=LOWER,
         help="CPU of the whole tree from ready to drained, streams included, over those",
-        of=lambda m: divided(
-            m.whole if isinstance(m.whole, Missing) else m.whole.cell_ns / 1000, m.done
-        ),
+        of=lambda m: divided(m.whole if isinstance(m.whole, Missing) else m.whole.cell_ns / 1000, m.done),
     ),
 )
 
@@ -214,10 +212,12 @@ def _check(cell: "Cell") -> None:
     if axes.load is not None and axes.work_ms is not None:
         raise UserError("load and work_ms set the same thing; leave one out")
     if axes.load is None and axes.work_ms is None:
-        raise UserError("lane mixed needs its work: --set load=0.5 (cores in all) or work_ms=10 (of one call)")
+        raise UserError(
+            "lane mixed needs its work: --set load=0.5 (cores in all) or work_ms=10 (of one call)"
+        )
     if axes.load and calls_per_s(build(cell.load(), cell.calls)) is None:
         raise UserError(
-            f"workload {cell.workload} has all calls at once, and load is a rate; take -w flow, or set work_ms"
+            f"workload {cell.workload} has all calls at once, and load is a rate; take -w flow or set work_ms"
         )
 
 
@@ -270,7 +270,11 @@ def _inline(group: Sequence[Record], where: str) -> list[str]:
     last = max((each for each in tried if broke is None or each < broke), default=0.0)
     bound = f"stream lateness p99 under {ON_TIME_MS:g} ms"
     said = [f"up to {number(last)} ms of work a call kept {bound}"] if last else []
-    said += [f"{number(broke)} ms did not keep {bound}" if not last else f"{number(broke)} ms did not"] if broke else []
+    said += (
+        [f"{number(broke)} ms did not keep {bound}" if not last else f"{number(broke)} ms did not"]
+        if broke
+        else []
+    )
     return [f"        inline {where}: {', '.join(said)}"] if said else []
 
 
@@ -311,11 +315,19 @@ LANE = Lane(
         *_MIXED,
     ),
     charts=(
-        _over("load", "load of the post-processing, cores", "What does CPU work do to the streams beside it?"),
+        _over(
+            "load", "load of the post-processing, cores", "What does CPU work do to the streams beside it?"
+        ),
         _over("work_ms", "work of one call, ms", "How long may one call work?"),
         _over("switch_ms", "switch interval, ms", "What does the switch interval do beside CPU work?"),
     ),
-    headline=("mixed.lateness_ms.p50", "mixed.lateness_ms.p99", "mixed.on_time_share", "work.per_s", "mixed.cores"),
+    headline=(
+        "mixed.lateness_ms.p50",
+        "mixed.lateness_ms.p99",
+        "mixed.on_time_share",
+        "work.per_s",
+        "mixed.cores",
+    ),
     compared=("mixed.lateness_ms.p50", "mixed.lateness_ms.p99"),
     usual=Usual(
         backends=("asyncio",),

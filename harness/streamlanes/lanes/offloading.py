@@ -118,7 +118,11 @@ def identity(view: Calls) -> str | Missing:
     digests, at = view.timed.own["digest"], view.timed.own["back"]
     if not len(digests) or (digests == 0).any():
         lacking = int((digests == 0).sum())
-        done = "not one document has" if not at.any() or lacking == len(digests) else f"{lacking:,} documents lack"
+        done = (
+            "not one document has"
+            if not at.any() or lacking == len(digests)
+            else f"{lacking:,} documents lack"
+        )
         return Missing(f"{done} a vector")
     return hashlib.blake2b(digests.astype("<i8").tobytes(), digest_size=8).hexdigest()
 
@@ -139,7 +143,7 @@ def metrics(group: str) -> tuple[Metric, ...]:
             "they ran: median of 20, before the run",
             said("transfer_us"),
         ),
-        one("workers_ms", "ms", Better.LOWER, "until all workers were up, kernels loaded", said("offload_start_ms")),
+        one("workers_ms", "ms", Better.LOWER, "until all workers were up", said("offload_start_ms")),
         one("batch", "documents", Better.NEITHER, "documents handed over together", said("batch")),
         one("worker_deaths", "", Better.LOWER, "worker processes that died", _deaths),
         one("faults", "documents", Better.LOWER, "documents whose kernel raised, or whose worker died",
@@ -150,7 +154,7 @@ def metrics(group: str) -> tuple[Metric, ...]:
 
 def _deaths(view: Calls) -> Figure:
     said = fact(view, "kernel")
-    return said if isinstance(said, Missing) else int(view.timed.interpreter.get("worker_deaths", 0))
+    return said if isinstance(said, Missing) else int(str(view.timed.interpreter.get("worker_deaths", 0)))
 
 
 def explained(some: Iterable[Metric], group: str, texts: Mapping[str, str]) -> Iterator[Metric]:
@@ -158,7 +162,6 @@ def explained(some: Iterable[Metric], group: str, texts: Mapping[str, str]) -> I
     by_path = {metric.path: metric for metric in some}
     for name, text in texts.items():
         yield replace(by_path[f"{group}.{name}"], help=text)
-
 
 
 def grouped(records: Iterable[Record], *axes: str) -> dict[tuple[str, ...], list[Record]]:

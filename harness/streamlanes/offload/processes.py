@@ -76,7 +76,7 @@ class Processes:
         """Every worker started, its kernel loaded."""
         asked = [slot.executor.submit(work.about) for slot in self._slots]
         try:
-            self._about = [each.result() for each in asked][0]  # of one: all are made alike
+            self._about, *_ = [each.result() for each in asked]  # all are made alike
         except Exception as error:  # the pool's own words say only that it is broken
             raise RuntimeError(f"a worker process does not come up ({told_of(error)})") from None
 

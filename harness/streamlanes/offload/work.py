@@ -42,7 +42,8 @@ class Worker:
         try:
             for _ in range(times):
                 vector = kernel(text)
-            found = Made(packed(vector), shape_of(vector))
+            shape = shape_of(vector)
+            found = Made(packed(vector), shape)
         except BaseException as error:  # also a kernel that wants to exit: its document has failed
             found = Fault(told_of(error))
         self._end[index] = now_ns()
@@ -64,7 +65,7 @@ _worker: Worker
 
 def enter(kernel: Kernel, samples: Table) -> None:
     """A worker process' (or interpreter's) start: the kernel comes once, not with every task."""
-    global _worker
+    global _worker  # noqa: PLW0603  # a worker has one
     _worker = Worker(kernel, samples)
 
 

@@ -40,9 +40,7 @@ def draw(run: Run, lane: Lane, folder: Path) -> list[ChartFile]:
     clients = sorted(cells, key=lambda name: (-cells[name], name))  # what was measured most stands first
     made = []
     for chart in lane.charts:
-        taking_part = points(
-            select(own, chart.varied, single=chart.kind is Kind.POOLS, beside=chart.beside)
-        )
+        taking_part = points(select(own, chart.varied, single=chart.kind is Kind.POOLS, beside=chart.beside))
         for client in clients:
             mine = [
                 point

@@ -44,7 +44,7 @@ LOOKS = {
 OFFLOADS = {
     "inline": Look("#b3261e", "o", ()),
     "threads": Look("#c98a00", "^", (3, 1.5)),
-    "processes": Look("#14657a", "D", (6, 1.5, 1, 1.5)),
+    "processes": Look("#0b4654", "D", (6, 1.5, 1, 1.5)),
     "interpreters": Look("#4a3b8f", "P", (9, 2, 3, 2)),
 }
 """Where a chart has lines for the ways of CPU work, these tell them apart: they are what is compared."""
