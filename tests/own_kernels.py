@@ -6,6 +6,8 @@ import time
 import zlib
 from collections.abc import Sequence
 
+from streamlanes.cpu.texts import Texts
+
 
 def _chosen(text: str) -> bool:
     """About every eighth document."""
@@ -78,9 +80,18 @@ def no_vector(text: str) -> str:
     return text
 
 
+LATE = Texts(1).document(70, 30)
+"""A document that the sample before a run does not come to."""
+
+
 def never_returns(text: str) -> Sequence[float]:
-    while _chosen(text):
+    while text == LATE:
         time.sleep(0.01)
+    return good(text)
+
+
+def slow(text: str) -> Sequence[float]:
+    time.sleep(0.3)
     return good(text)
 
 

@@ -95,7 +95,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     machine: what it ran on (CPU count, memory, kernel, interpreter, library versions; no names).
     interpreter: what the measured process reported of itself (loop class, GIL, stack size, ...).
-    missing: path -> reason, for every null figure. quality: path -> how it was obtained.
+    missing: path -> reason, for every null figure. quality: path -> how it was obtained. cpu, mixed: of
+    the lane of that name, absent in the others' records.
     """
 
     schema: str = SCHEMA
@@ -111,8 +112,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     work: Figures = {}
     gc: Figures = {}
     provider: Figures = {}
-    cpu: Figures = {}
-    mixed: Figures = {}
+    cpu: Figures | msgspec.UnsetType = msgspec.UNSET
+    mixed: Figures | msgspec.UnsetType = msgspec.UNSET
     missing: dict[str, str] = {}
     quality: dict[str, Quality] = {}
 

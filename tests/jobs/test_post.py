@@ -104,6 +104,12 @@ def test_a_kernel_that_is_no_good_is_said_before_the_run(both: tuple[Table, Tabl
         done(both, kernel=f"own_kernels:{kernel}")
 
 
+def test_a_sample_that_takes_too_long_is_said(both: tuple[Table, Table], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("streamlanes.jobs.post.SAMPLE_LIMIT_S", 0.01)
+    with pytest.raises(KernelError, match="had not returned after"):
+        done(both, kernel="own_kernels:slow", offload="threads")
+
+
 def test_a_calls_work_is_the_kernel_as_often_as_it_takes(both: tuple[Table, Table]):
     facts = done(both, work_ms=5.0).facts()
     assert facts["documents_per_call"] == max(1, round(5000 / facts["document_us"]))

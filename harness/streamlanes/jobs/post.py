@@ -25,6 +25,9 @@ TASKS_A_WORKER = 4
 """A batch is no larger than leaves every worker so many, or the last one would be waited for."""
 SAMPLE_S = 0.25
 SAMPLE_DOCUMENTS = 64
+SAMPLE_LIMIT_S = 20.0
+"""Of one document, the first ones of which load people's models. Inline there is nobody to look at a
+clock: the parent's own limit ends such a cell."""
 TRIES = 20
 PINGS = 20
 FAULTS_SAID = 20
@@ -122,13 +125,19 @@ class Post:
     def _sample(self) -> tuple[Made, float]:
         """A vector, and microseconds of one document of mean size: one after the other, by a worker, on
         otherwise idle CPUs. A document that fails is left to the run."""
+        setting = self._setting
         begin, end = self._samples["kernel_begin"], self._samples["kernel_end"]
         ns_per_character: list[float] = []
         spent_ns, made, fault = 0, None, Fault("")
         for call, text in enumerate(self._documents[:SAMPLE_DOCUMENTS]):
             if spent_ns > SAMPLE_S * 1e9 or (made is None and call == TRIES):
                 break
-            (found,) = self._offload.submit(Task(((call, text),))).result()
+            try:
+                (found,) = self._offload.submit(Task(((call, text),))).result(SAMPLE_LIMIT_S)
+            except TimeoutError:
+                raise KernelError(
+                    f"kernel {setting.kernel} had not returned after {SAMPLE_LIMIT_S:g} s of one document"
+                ) from None
             if isinstance(found, Fault):
                 fault = found
                 continue
@@ -141,7 +150,7 @@ class Post:
             for call in range(min(SAMPLE_DOCUMENTS, len(self._documents))):
                 self._samples[column][call] = 0
         if made is None:
-            raise KernelError(f"kernel {self._setting.kernel} fails on every document: {fault.error}")
+            raise KernelError(f"kernel {setting.kernel} fails on every document: {fault.error}")
         mean_characters = statistics.fmean(map(len, self._documents))
         each = statistics.median(ns_per_character) if ns_per_character else spent_ns / mean_characters
         return made, each * mean_characters / 1000
