@@ -1,5 +1,7 @@
 """What lanes with CPU work let a person set, and what they say of the rest."""
 
+import sys
+
 import pytest
 
 from streamlanes import estimate
@@ -11,6 +13,7 @@ from streamlanes.lanes import LANES, lane
 from streamlanes.lanes.base import Crew
 from streamlanes.process import CellEnded
 from streamlanes.profile import Wishes, load
+from streamlanes.record import StatusName
 from streamlanes.workload import build
 
 WORK = {"mixed": {"load": 0.5}}
@@ -131,6 +134,13 @@ def test_what_a_kernel_or_an_offload_needs_is_named(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(CellEnded, match=r"tiktoken is not installed.*streamlanes\[cpu\]"):
         forbid(cell(axes={"kernel": "tokenize"}))
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="this Python has them")
+def test_a_python_without_subinterpreters_says_which_has_them():
+    with pytest.raises(CellEnded, match=r"need Python 3\.14 or newer") as ended:
+        forbid(cell(axes={"offload": "interpreters"}))
+    assert ended.value.status.name is StatusName.UNSUPPORTED
 
 
 def test_an_interpreter_says_what_it_lacks():

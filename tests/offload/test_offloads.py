@@ -15,6 +15,9 @@ from streamlanes.offload import processes as pool
 from streamlanes.offload.base import Fault, Made, Offload, Staff, Task
 from streamlanes.samples import Table, lane_columns
 
+# A new worker is forked from a process with threads, as every pool does; 3.12 and later say so.
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
 HERE = [name for name, info in OFFLOADS.items() if info.since is None or sys.version_info >= info.since]
 TEXTS = [f"document {index}" for index in range(40)]
 BAD = [index for index, text in enumerate(TEXTS) if own_kernels.fails_at(text)]

@@ -111,14 +111,23 @@ class Processes:
         """An order came back, or its worker died. Called in a thread of that worker's executor."""
         if answer.cancelled():
             return  # everything is being closed
+        if answer.exception() is None:
+            self._settle(order, slot, answer.result())
+        else:
+            # In a thread of its own: from Python 3.12 on a broken executor holds its lock meanwhile, and
+            # whoever hands over holds ours and waits for that one.
+            threading.Thread(target=self._settle, args=(order, slot, None), daemon=True).start()
+
+    def _settle(self, order: _Order, slot: _Slot, results: Results | None) -> None:
+        """Take results in, or see to a death (None); then deal what is left."""
         with self._lock:
             slot.orders -= 1
-            if answer.exception() is None:
-                self._in_a_row = 0
-                order.results.update(zip(order.left, answer.result(), strict=True))
-            else:
+            if results is None:
                 self._replace(slot)
                 self._blame(order)
+            else:
+                self._in_a_row = 0
+                order.results.update(zip(order.left, results, strict=True))
             if order.left:
                 self._waiting.appendleft(order)
             else:
@@ -141,8 +150,7 @@ class Processes:
         """A new worker in a dead one's place, unless too many have died."""
         if slot not in self._slots:
             return  # its other order said so already
-        self._slots.remove(slot)
-        slot.executor.shutdown(wait=False)
+        self._slots.remove(slot)  # its executor is broken and ends by itself
         self._deaths += 1
         self._in_a_row += 1
         if not self._given_up:
