@@ -41,7 +41,7 @@ bench: $(READY) ## measure (PROFILE=quick, BENCH_ARGS="-b asyncio,threads -n 500
 report: $(READY) ## draw a run's charts and tables again (RUN=folder, newest by default)
 	@$(BIN)/streamlanes report $(RUN)
 
-publish: $(READY) ## commit-ready copy of a run under results/published, README rendered from it (RUN=folder)
+publish: $(READY) ## copy a run (RUN=folder) to results/published, README rendered from all that are there
 	@$(BIN)/python -m streamlanes.publish $(RUN)
 
 docs: $(READY) ## write docs/record.md and docs/record.schema.json again from the code

@@ -13,6 +13,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from real import bench_of
 from streamlanes.cells import Axes, Cell
+from streamlanes.clients.base import Setting
 from streamlanes.jobs.cpu import CpuJob
 from streamlanes.lanes.cpu import LANE
 from streamlanes.process import Bench, Tables
@@ -62,7 +63,7 @@ def test_machinery_inline(benchmark: BenchmarkFixture, note: Note):
         "waits": "async",
         "seed": 1,
     }
-    job = CpuJob(tables.schedule, tables.calls, None, **setting, batch=1)
+    job = CpuJob(Setting(tables.schedule, (), False), tables.calls, None, **setting, batch=1)
     job.open()
 
     async def main() -> None:

@@ -15,6 +15,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from streamlanes.clients.base import now_ns
 from streamlanes.process import Tables
+from streamlanes.provider.ask import Ask
 from streamlanes.provider.streams import Stream, Streams
 from streamlanes.provider.wheel import Wheel
 from streamlanes.providers import TICK_NS
@@ -100,7 +101,7 @@ def test_fire(
         offset = tables.schedule["offset"]
         due: list[tuple[int, Stream]] = []
         for call, transport in enumerate(lines.transports):
-            stream = streams.begin(call, now_ns(), transport)
+            stream = streams.begin(Ask(call=call), now_ns(), transport)
             streams._fire(stream, stream.base_ns + offset[stream.row])
             due += [(stream.base_ns + offset[row], stream) for row in range(stream.row, stream.stop)]
         lines.drain()

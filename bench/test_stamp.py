@@ -1,25 +1,24 @@
 """What measuring one token costs, beside what receiving it costs anyway."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from random import Random
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from bare import BareReceiver
-from streamlanes.clients.base import now_ns
+from streamlanes.clients.base import Setting, now_ns
 from streamlanes.jobs.io import Receiver
 from streamlanes.process import Tables
-from streamlanes.wire.openai import ChatFold
-from streamlanes.wire.sse import EventDecoder
+from streamlanes.wire import DIALECTS, dialect
 from streamlanes.workload import build, resolve
-from texts import bodies
+from texts import bodies, messages
 from timing import Note, ns_each
 
 TOKENS = 1000
 CALLS, TOKENS_EACH, ROUNDS = 1000, 20, 20
 BODIES = bodies(TOKENS)
-DATA = [body[6:-2] for body in BODIES]
+ANSWERS = {"openai": BODIES, "anthropic": messages(TOKENS)}
 
 pytestmark = pytest.mark.usefixtures("awake")
 
@@ -29,6 +28,10 @@ def tables() -> Iterator[Tables]:
     made = Tables(build(resolve("lesson", 1, {"tokens": TOKENS}), 1))
     yield made
     made.close()
+
+
+def receiver(kind: type[Receiver], call: int, tables: Tables, api: str = "openai") -> Receiver:
+    return kind(call, Setting(tables.schedule, (), hold=False, api=api), tables.calls, dialect(api))
 
 
 def test_stamp(benchmark: BenchmarkFixture, note: Note, tables: Tables):
@@ -59,7 +62,7 @@ def test_receiver(benchmark: BenchmarkFixture, note: Note, tables: Tables, kind:
     """Decoder, fold and count, and in the harness's receiver the stamp: the difference is what it adds."""
 
     def receive() -> Receiver:
-        into = kind(0, tables.schedule, tables.calls)
+        into = receiver(kind, 0, tables)
         feed = into.feed
         for body in BODIES:
             feed(body, 1_000_000_007)
@@ -80,7 +83,7 @@ def test_receivers_in_turn(benchmark: BenchmarkFixture, note: Note, kind: type[R
     bodies_each = BODIES[:TOKENS_EACH]
 
     def fresh() -> tuple[tuple[list[Receiver]], dict[str, object]]:
-        made = [kind(call, tables.schedule, tables.calls) for call in range(CALLS)]
+        made = [receiver(kind, call, tables) for call in range(CALLS)]
         Random(1).shuffle(made)
         return (made,), {}
 
@@ -95,21 +98,41 @@ def test_receivers_in_turn(benchmark: BenchmarkFixture, note: Note, kind: type[R
     note(ns_per_token=ns_each(benchmark, CALLS * TOKENS_EACH))
 
 
-@pytest.mark.parametrize(
-    ("part", "texts"),
-    [
-        pytest.param(lambda: EventDecoder().feed, BODIES, id="EventDecoder"),
-        pytest.param(lambda: ChatFold().add, DATA, id="ChatFold"),
-    ],
-)
-def test_receiver_part(
-    benchmark: BenchmarkFixture, note: Note, part: Callable[[], Callable[[bytes], object]], texts: list[bytes]
-):
-    def through() -> int:
-        take = part()
-        found = 0
+@pytest.mark.parametrize("api", DIALECTS)
+def test_dialect(benchmark: BenchmarkFixture, note: Note, tables: Tables, api: str):
+    """A receiver of each dialect: what its names and its nesting cost."""
+    texts = ANSWERS[api]
+
+    def receive() -> Receiver:
+        into = receiver(Receiver, 0, tables, api)
         for text in texts:
-            if take(text):
+            into.feed(text, 1_000_000_007)
+        return into
+
+    assert benchmark(receive).count == TOKENS
+    note(ns_per_token=ns_each(benchmark, TOKENS))
+
+
+@pytest.mark.parametrize("api", DIALECTS)
+def test_decoder(benchmark: BenchmarkFixture, note: Note, api: str):
+    def through() -> int:
+        feed = dialect(api).decoder().feed
+        return sum(len(feed(text)) for text in ANSWERS[api])
+
+    assert benchmark(through) == TOKENS
+    note(ns_per_token=ns_each(benchmark, TOKENS))
+
+
+@pytest.mark.parametrize("api", DIALECTS)
+def test_fold(benchmark: BenchmarkFixture, note: Note, api: str):
+    decoder = dialect(api).decoder()
+    events = [event for text in ANSWERS[api] for event in decoder.feed(text)]
+
+    def through() -> int:
+        add = dialect(api).fold().add
+        found = 0
+        for event in events:
+            if add(event):
                 found += 1
         return found
 

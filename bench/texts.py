@@ -1,6 +1,7 @@
 """The bytes that the decoders are timed on."""
 
 from streamlanes.provider import frames
+from streamlanes.provider.chat import chat
 
 EVENT_BYTES = 200
 
@@ -8,7 +9,8 @@ EVENT_BYTES = 200
 def chunks(tokens: int) -> list[bytes]:
     """The provider's frames of one call's tokens as they are sent: an event in an HTTP chunk each."""
     name = frames.call_id(0)
-    return [frames.token(0, name, k) for k in range(tokens)]
+    way = chat(usage=False, padding=False)
+    return [way.token(0, name, k) for k in range(tokens)]
 
 
 def bodies(tokens: int) -> list[bytes]:
@@ -24,3 +26,18 @@ def events(size: int) -> bytes:
 def pieces(text: bytes, size: int) -> list[bytes]:
     """The text in pieces of this size, the last one shorter."""
     return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def messages(tokens: int) -> list[bytes]:
+    """The same words as events of the Anthropic dialect."""
+    return [
+        b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,'
+        b'"delta":{"type":"text_delta","text":" %s"}}\n\n' % frames.WORDS[k % len(frames.WORDS)].encode()
+        for k in range(tokens)
+    ]
+
+
+def named_events(size: int) -> bytes:
+    """`size` bytes (a multiple of 200) of events of 200 bytes each that have a name."""
+    head = b"event: content_block_delta\ndata: "
+    return (head + b"x" * (EVENT_BYTES - len(head) - 2) + b"\n\n") * (size // EVENT_BYTES)

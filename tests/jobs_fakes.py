@@ -2,7 +2,11 @@
 
 import numpy as np
 
+from streamlanes.clients.base import Setting
+from streamlanes.facts import CallStamps
+from streamlanes.jobs.io import Receiver
 from streamlanes.samples import Table, call_columns, lane_columns, schedule_columns
+from streamlanes.wire import dialect
 from streamlanes.workload import Schedule, build, resolve
 
 
@@ -19,3 +23,19 @@ def tables(schedule: Schedule, own: tuple[str, ...] = ()) -> tuple[Table, Table]
     np.asarray(timetable["first"])[:] = schedule.first
     np.asarray(timetable["offset"])[:] = schedule.offset_ns
     return timetable, Table.create("calls", (*call_columns(*size), *lane_columns(own, schedule.calls)))
+
+
+def setting(schedule: Table, **others: object) -> Setting:
+    """What a client without a provider is opened with."""
+    return Setting(schedule, **{"addresses": (), "hold": False, **others})
+
+
+def receiver(call: int, tabled: tuple[Table, Table], **others: object) -> Receiver:
+    """A call's receiver over a pair of tables; `others` set its setting."""
+    made = setting(tabled[0], **others)
+    return Receiver(call, made, tabled[1], dialect(made.api))
+
+
+def stamps(samples: Table) -> CallStamps:
+    """Copies of the calls' columns, as the parent takes them."""
+    return CallStamps(**{name: np.array(samples[name]) for name, _ in samples.columns})

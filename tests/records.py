@@ -36,13 +36,20 @@ def record(  # noqa: PLR0913  a builder has one argument for each thing a test m
     reached: int | None = None,
     flags: Iterable[FlagName] = (),
     axes: Mapping[str, Any] | None = None,
+    asked: Mapping[str, Any] | None = None,
     figures: Mapping[str, Any] | None = None,
     missing: Mapping[str, str] | None = None,
     machine: Mapping[str, Any] | None = None,
+    knee_bound_ms: float | None = None,
 ) -> Record:
-    """A record with plausible counts; `figures` sets dotted paths, `missing` nulls them with a reason."""
+    """A record with plausible counts; `figures` sets dotted paths, `missing` nulls them with a reason.
+
+    All of `axes` were asked for, unless `asked` says what was.
+    """
     chosen = {"seed": 1, "width": None, **_SHAPES.get(workload, {}), **(axes or {})}
-    extra = "".join(f"/{axis}={value}" for axis, value in (axes or {}).items())
+    wanted = dict((axes or {}) if asked is None else asked)
+    extra = "".join(f"/{axis}={value}" for axis, value in wanted.items())
+    extra += "" if knee_bound_ms is None else f"/knee_bound_ms={knee_bound_ms:g}"
     groups: dict[str, Any] = {"counts": _counts(calls) if status is StatusName.OK else {}}
     for path, value in {**(figures or {}), **dict.fromkeys(missing or {})}.items():
         *parents, last = path.split(".")
@@ -60,7 +67,8 @@ def record(  # noqa: PLR0913  a builder has one argument for each thing a test m
             calls=calls,
             repetition=repetition,
             axes=chosen,
-            asked=dict(axes or {}),
+            asked=wanted,
+            knee_bound_ms=knee_bound_ms,
         ),
         machine=dict(MACHINE if machine is None else machine),
         status=Status(status, reason, reached),

@@ -227,3 +227,37 @@ def test_lines_fit_a_terminal() -> None:
         *repeated("processes+uvloop", (10, 11, 9), 22),
     ]
     assert max(len(line) for line in answer(records, LANE)) <= 110
+
+
+def step(backend: str, rate: float, late: float, **more: Any) -> Record:
+    return record(backend, axes={"rate_per_s": rate}, figures={LATE: late}, knee_bound_ms=50.0, **more)
+
+
+def test_what_the_calls_bear_is_said_for_each_backend() -> None:
+    text = said(
+        [
+            cell("asyncio", 14, 31),
+            cell("uvloop", 10, 22),
+            step("asyncio", 20_000, 9.0),
+            step("asyncio", 22_000, 900.0),
+            step("uvloop", 40_000, 9.0),
+            step("uvloop", 44_000, 900.0, flags=[FlagName.PROVIDER_LIMITED]),
+        ]
+    )
+    assert (
+        "2,000 calls (steady) bear >= 40,000 tokens/s under uvloop (provider-limited at 44,000 tokens/s), "
+        "20,000 tokens/s under asyncio (not 22,000 tokens/s); stream lateness p99 within 50 ms"
+    ) in text
+    assert text.startswith("ANSWER uvloop on the streams client: at 2,000 calls")
+    assert "breaks first: nothing" in text, "a search overloads on purpose"
+    assert "FLAGS none; host quiet" in text
+
+
+def test_a_run_that_only_sought_knees_answers_with_them() -> None:
+    noisy = step("asyncio", 20_000, 9.0, flags=[FlagName.NOISY_HOST])
+    text = said([noisy, step("asyncio", 20_000, 9.0, repetition=2), step("asyncio", 40_000, 900.0)])
+    assert text.startswith(
+        "ANSWER on the streams client 2,000 calls (steady) bear 20,000 tokens/s under asyncio (not 40,000 "
+        "tokens/s, search cut short, host disturbed in 1 of 3 cells)"
+    )
+    assert "host noisy in 1 of 3 cells" in text

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from streamlanes import estimate, traces
-from streamlanes.cells import Axes, Cell, check
+from streamlanes.cells import Axes, Cell, DistAxis, check
 from streamlanes.errors import UserError
+from streamlanes.provider.behaviour import Behaviour
 from streamlanes.workload import build
 
 
@@ -73,3 +75,43 @@ def test_a_cell_that_cannot_be_meant_is_refused(axes: dict[str, object], words: 
         check(cell(**axes))
     for word in words:
         assert word in str(error.value)
+
+
+def test_the_dialect_is_openai_unless_another_one_is_named():
+    plain, other = cell("steady"), cell("steady", api="anthropic")
+    assert (plain.api, other.api) == ("openai", "anthropic")
+    assert plain.resolved_axes(plain.load(), build(plain.load(), 60))["api"] == "openai"
+    assert "/api=anthropic/" in other.id
+    check(other)
+    with pytest.raises(UserError, match="did you mean 'anthropic'"):
+        check(cell("steady", api="antropic"))
+
+
+def test_recorded_gaps_are_named_by_their_content_and_no_path_is_told(tmp_path: Path):
+    path = tmp_path / "somebody" / "gaps.txt"
+    path.parent.mkdir()
+    path.write_text("5\n7\n40\n")
+    one = cell("lesson", gaps=str(path))
+    name = traces.read_gaps(str(path)).of
+    assert f"/gaps={name}/" in one.id
+    axes = one.resolved_axes(one.load(), build(one.load(), 60))
+    assert axes["gaps"] == name
+    assert axes["gap_ms"]["of"] == name
+    assert "somebody" not in f"{one.id} {axes} {one.asked}"
+    path.write_bytes(b"\xff\n")
+    traces._read_gaps.cache_clear()
+    with pytest.raises(UserError, match="no recording"):
+        one.load()
+
+
+def test_a_heavy_tail_is_a_distribution_like_any_other():
+    one = cell("lesson", gap_ms=DistAxis(20.0, tail=1.5))
+    assert "/gap_ms=20.0^1.5/" in one.id
+    assert one.resolved_axes(one.load(), build(one.load(), 60))["gap_ms"] == {"median": 20.0, "tail": 1.5}
+    with pytest.raises(UserError, match="sigma"):
+        check(cell("lesson", gap_ms=DistAxis(20.0, sigma=1.0, tail=1.5)))
+
+
+def test_a_provider_that_cannot_be_meant_is_refused():
+    with pytest.raises(UserError, match="at is 2"):
+        check(msgspec.structs.replace(cell("lesson"), provider=Behaviour(at=2)))

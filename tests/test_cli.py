@@ -54,6 +54,11 @@ def call(
         ("doctor --teleport", "teleport"),
         ("provider --set tokens=1,2", "tokens"),
         ("provider --set width=1", "width"),
+        ("provider --profile ./nowhere.toml", "nowhere.toml"),
+        ("provider --tls-port 99999", "tls-port"),
+        ("run --set tls=maybe", "tls"),
+        ("run --set gaps=./nowhere.txt", "nowhere.txt"),
+        ("run --set gap_ms=5^0.5", "tail"),
         ("run --set gap_ms=5 --set rate_per_s=100", "leave one out"),
         ("fly", "fly"),
     ],
@@ -111,3 +116,23 @@ def test_help_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("[provider]\ntokens_per_chunk = 0\n", "tokens_per_chunk is 0"),
+        ("[provider.faults]\nrest = 0.1\n", "unknown fault 'rest'; did you mean 'reset'?"),
+        ("[provider]\nfaults = 3\n", "faults"),
+        ("[provider]\nstall = 3\n", "stall_ms"),
+        ("[provider\n", "p.toml"),
+        ("[workload]\ntokens = 0\n", "tokens"),
+    ],
+)
+def test_a_profile_that_the_provider_cannot_follow_is_exit_2(text, word, capsys, monkeypatch, tmp_path: Path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.toml").write_text(text)
+    code, out, err = call("provider --port 0 --profile p.toml", capsys, monkeypatch)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert word in err

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import typer
@@ -13,7 +14,19 @@ import typer
 from facts_made import facts, schedule, timed
 from jobs_fakes import small_schedule, tables
 from streamlanes import cell as cell_main
-from streamlanes import cells, cli, flags, gate, meanings, metrics, process, recording, reference
+from streamlanes import (
+    cells,
+    cli,
+    flags,
+    gate,
+    knee,
+    meanings,
+    metrics,
+    process,
+    recording,
+    reference,
+    search,
+)
 from streamlanes.backends import BACKENDS
 from streamlanes.backends.base import Jobs, Options
 from streamlanes.cells import Axes, Cell
@@ -23,7 +36,10 @@ from streamlanes.lanes import LANES, lane
 from streamlanes.metrics import MEMBERS, Calls
 from streamlanes.probe.machine import machine
 from streamlanes.profile import parse
-from streamlanes.record import SCHEMA, CellInfo, FlagName, Quality, Record, Status, StatusName, encode
+from streamlanes.provider import connection, deadlines, embeddings, routes, tls
+from streamlanes.provider.behaviour import Behaviour, problem
+from streamlanes.provider.faults import Fault
+from streamlanes.record import SCHEMA, CellInfo, FlagName, Quality, Record, Status, StatusName, decode, encode
 from streamlanes.samples import Outcome
 from streamlanes.workload import WORKLOADS
 
@@ -71,7 +87,7 @@ def test_every_name_is_explained_and_none_that_is_not_there(explained: Mapping[A
 
 
 def test_what_provider_machine_and_interpreter_say_is_explained():
-    said = {"requests": 1, "peak_in_flight": 1, "abandoned": 0, "lateness_ms": {}}
+    said = {"requests": 1, "peak_in_flight": 1, "abandoned": 0, "faults": {}, "lateness_ms": {}}
     assert set(recording.provider(facts(timed=timed(schedule(), provider_stats=(said,))))) == set(
         meanings.PROVIDER
     )
@@ -157,8 +173,9 @@ CELL = Cell(lane="io", backend="asyncio", client="streams", workload="steady", c
         recording.record(CELL, lane("io"), {}, facts(memory="not read", drained=False)),
         recording.record(CELL, lane("io"), {}, facts(timed=timed(schedule(), spin_ms=(5.0, 7.0)))),
         recording.failed(CELL, lane("io"), {}, Status(StatusName.UNSUPPORTED, "no more threads", 3)),
+        decode((ROOT / "tests" / "golden" / "cell-1.json").read_bytes()),
     ],
-    ids=["ok", "over budget", "flagged", "unsupported"],
+    ids=["ok", "over budget", "flagged", "unsupported", "golden"],
 )
 def test_records_fit_the_published_schema(made: Record):
     published = json.loads(text("record.schema.json"))
@@ -255,6 +272,15 @@ def test_the_profile_of_the_manual_is_one():
         f"steal above {meanings.percent(flags.FOREIGN_SHARE)}",
         f"differs by more than {meanings.percent(flags.SPIN_DRIFT)}",
         f"within {ON_TIME_NS / 1e6:g} ms of its intended start",
+        f"below {flags.GRAINS} grains",
+        f"more than {meanings.percent(flags.BUFFERED_SHARE)} of the tokens",
+        f"sent {flags.APART_MS:g} ms or more after",
+        f"process used {meanings.percent(flags.READER_SHARE)} of a core or less",
+        f"within a bound, {search.BOUND_MS:g} ms unless set",
+        f"no more than {knee.RESOLUTION:.2f} times the first",
+        f"within a factor of {knee.NEAR:g}",
+        f"after {search.MOST_CELLS} cells",
+        f"at most {search.MOST_PER_S:,} in all",
         f"every {process.READING_S * 1000:g} ms",
         f"origin, {process.LEAD_NS / 1e6:g} ms ahead",
         f"waits {process.SETTLE_S:g} s more",
@@ -343,3 +369,43 @@ def test_links_lead_somewhere(page: str):
         assert to.exists(), f"{page}: {target}"
         if anchor:
             assert anchor in anchors(to.read_text(encoding="utf-8")), f"{page}: {target}"
+
+
+# The provider
+
+
+@pytest.mark.parametrize("fault", Fault)
+def test_every_fault_is_in_the_providers_page(fault: Fault):
+    (row,) = [line for line in text("provider.md").splitlines() if line.startswith(f"| `{fault}` |")]
+    ends = row.rstrip("| ").rpartition("|")[2]
+    assert any(f"`{how.name.lower()}`" in ends for how in Outcome)
+
+
+def test_the_providers_page_shows_every_setting_with_its_default():
+    (example,) = re.findall(r"```toml\n(.*?)```", text("provider.md"), re.DOTALL)
+    shown = parse(example.encode(), "provider.md", "example").provider
+    named = set(re.findall(r"^(\w+) = ", example.partition("[provider.faults]")[0], re.MULTILINE))
+    assert named | {"faults"} == set(Behaviour.__struct_fields__)
+    assert msgspec.structs.replace(shown, at=None, faults={}) == Behaviour()
+    assert problem(shown) is None
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"A head is {connection.MAX_HEAD_BYTES >> 10} KiB at most",
+        f"a body {connection.MAX_BODY_BYTES >> 20} MiB",
+        f"must be there {deadlines.REQUEST_S:g} s after",
+        f"a TLS handshake after {tls.HANDSHAKE_S:g} s",
+        f"more than {connection.MAX_UNREAD_BYTES >> 20} MiB of answers unread",
+        f"have {embeddings.MOST_NUMBERS:,} numbers at most",
+        f"{embeddings.DIMENSIONS} dimensions unless",
+    ],
+)
+def test_the_providers_page_says_the_bounds_of_the_code(sentence: str):
+    assert sentence in flowing("provider.md")
+
+
+def test_the_providers_page_lists_every_path():
+    for method, path in routes.ROUTES:
+        assert f"`{method.decode()} {path.decode()}`" in text("provider.md")

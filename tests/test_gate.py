@@ -262,3 +262,12 @@ def test_a_ratio_without_its_other_side_is_inconclusive() -> None:
 def test_a_bad_bound_is_refused_in_one_line(text: str, said: str) -> None:
     with pytest.raises(UserError, match=said):
         rules(text)
+
+
+def test_steps_of_a_knee_search_come_under_no_rule_but_may_not_crash() -> None:
+    lost = {"counts.lost_tokens": 5, "counts.peak_in_flight": 3}
+    sought = {"axes": {"rate_per_s": 80_000}, "knee_bound_ms": 50.0}
+    verdict = judge([record("asyncio"), record("asyncio", figures=lost, **sought)], shipped())
+    assert (verdict.name, verdict.judged) == (VerdictName.PASS, 1)
+    crashed = record("asyncio", status=StatusName.CRASHED, reason="signal 9", **sought)
+    assert judge([record("asyncio"), crashed], shipped()).name is VerdictName.BROKEN

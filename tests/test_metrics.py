@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facts_made import MS, facts, schedule, timed
+from facts_made import MS, ORIGIN_NS, facts, schedule, timed
 from streamlanes.facts import Missing
 from streamlanes.lanes.io import LANE
 from streamlanes.metrics import Calls, Window, distribution, in_flight_target, projected_wall_s, wall_s
 from streamlanes.samples import Outcome
+from streamlanes.workload import build, resolve
 
 
 def figure(path: str, view: Calls) -> object:
@@ -222,3 +223,34 @@ def test_memory_figures():
     assert figure("memory.thread_stack_resident_bytes", calls) == 800
     absent = Calls(facts(memory="read in repetition 1 only"))
     assert figure("memory.per_call_bytes", absent) == Missing("read in repetition 1 only")
+
+
+def test_a_client_that_does_not_say_when_it_is_connected_has_no_connect_part():
+    plan = schedule(4)
+    pass_ = timed(plan)
+    pass_.calls.connected[:2] = 0
+    some = Calls(facts(plan, timed=pass_))
+    assert some.connect_ms == pytest.approx([2.0, 2.0]), "kept connections, for example"
+    assert some.accept_ms == pytest.approx([3.0, 3.0])
+    pass_.calls.connected[:] = 0
+    none = Calls(facts(plan, timed=pass_))
+    assert isinstance(none.connect_ms, Missing)
+    assert isinstance(none.accept_ms, Missing)
+    assert none.start_lag_ms == pytest.approx(6.0)
+
+
+def test_gaps_are_between_chunks_not_between_the_tokens_of_one():
+    plan = schedule(3, tokens=5.0)
+    pass_ = timed(plan)
+    for first in plan.first[:-1]:
+        pass_.calls.received[first : first + 5] = ORIGIN_NS + np.array([10, 10, 30, 30, 60]) * MS
+    assert list(Calls(facts(plan, timed=pass_)).inter_chunk_ms) == [0, 20, 0, 30] * 3
+    assert list(Calls(facts(plan, timed=pass_, tokens_per_chunk=2)).inter_chunk_ms) == [20, 30] * 3
+
+
+def test_a_flood_has_no_plateau_however_long_it_takes_to_read():
+    plan = build(resolve("flood", 20, {}), 20)
+    calls = Calls(facts(plan, timed=timed(plan, client_ms=3000.0)))
+    assert isinstance(calls.plateau, Missing)
+    assert len(calls.stream_ms) == plan.tokens
+    assert calls.stream_ms == pytest.approx(3000.5)

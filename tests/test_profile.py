@@ -6,7 +6,11 @@ import pytest
 
 from streamlanes.backends import BACKENDS
 from streamlanes.errors import UserError
+from streamlanes.plan import FixedPlan
 from streamlanes.profile import Profile, Wishes, load, parse, parse_axes, parse_setting
+from streamlanes.provider.behaviour import Behaviour
+from streamlanes.provider.faults import Fault
+from streamlanes.search import MOST_CELLS
 
 SMALL = b"""
 [run]
@@ -163,3 +167,150 @@ def test_an_axis_that_means_nothing_to_a_backend_is_dropped_not_refused():
     assert cells["asyncio"].axes.width is None
     assert cells["thread-pool"].axes.width == 5
     assert cells["thread-pool"].axes.stack_kib == 256
+
+
+KNEES = (
+    SMALL
+    + b"""
+[[knee]]
+backends = ["asyncio", "threads"]
+client = "streams"
+calls = [500]
+bound_ms = 20
+set = { ramp_s = 1 }
+"""
+)
+
+
+def test_a_profile_may_hold_cells_and_knees():
+    profile = parse(KNEES, "small.toml", "small")
+    assert profile.expand() == small().expand()
+    found = profile.searches()
+    assert [(one.cell.backend, one.cell.workload, one.cell.knee_bound_ms) for one in found] == [
+        ("asyncio", "steady", 20.0),
+        ("threads", "steady", 20.0),
+    ]
+    ahead = profile.plan().ahead([])
+    assert [cell.id for cell in ahead[:6]] == [cell.id for cell in FixedPlan(small().expand(), 3).cells]
+    assert len(ahead) == 6 + 2 * MOST_CELLS
+
+
+def test_a_profile_of_knees_alone_is_one():
+    alone = parse(KNEES.partition(b"[[cells]]")[0] + KNEES[KNEES.index(b"[[knee]]") :], "k.toml", "k")
+    assert alone.expand() == []
+    assert alone.plan().next([]) is not None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        (b"bound_ms = 20", b"bound_m = 20", "bound_ms"),
+        (b"bound_ms = 20", b"bound_ms = 0", "bound_ms is 0"),
+        (b"bound_ms = 20", b"bound_ms = 'x'", "knee"),
+        (b"bound_ms = 20", b"repeats = 2", "repeats"),
+        (b"ramp_s = 1", b"rate_per_s = 1", "rate_per_s cannot be set"),
+        (b"calls = [500]", b"calls = []", "names no backend or no size"),
+        (b"calls = [500]", b"calls = [500]\nworkload = 'code'", "come and go"),
+        (b'"threads"', b'"thread-pool"', "calls in flight"),
+    ],
+)
+def test_a_knee_that_cannot_be_meant_is_refused(old: bytes, new: bytes, word: str):
+    head, table = KNEES[: KNEES.index(b"[[knee]]")], KNEES[KNEES.index(b"[[knee]]") :]
+    assert old in table
+    with pytest.raises(UserError, match=word) as error:
+        parse(head + table.replace(old, new), "small.toml", "small").plan()
+    assert "\n" not in str(error.value)
+
+
+def test_the_command_line_seeks_knees_in_place_of_the_matrix():
+    wished = Wishes(knee=True, backends=["asyncio", "uvloop"], clients=["streams"], calls=[2000])
+    profile = wished.applied(load("quick"))
+    assert (profile.name, profile.cells) == ("custom", [])
+    assert [one.cell.id for one in profile.searches()] == [
+        f"io/{name}/streams/steady/2000/rate_per_s=20000/knee_bound_ms=50/r1"
+        for name in ("asyncio", "uvloop")
+    ]
+    every = Wishes(knee=True).applied(load("quick")).searches()
+    assert {one.cell.backend for one in every} == {n for n, info in BACKENDS.items() if not info.bounded}
+    swept = Wishes(knee=True, settings={"stack_kib": [256, 512]}, backends=["threads"]).applied(small())
+    assert [one.cell.axes.stack_kib for one in swept.searches()] == [256, 512]
+
+
+def test_what_means_nothing_to_a_knee_is_refused():
+    with pytest.raises(UserError, match="--repeats"):
+        Wishes(knee=True, repeats=3).applied(small())
+
+
+def test_another_matrix_drops_the_profiles_knees():
+    profile = parse(KNEES, "small.toml", "small")
+    assert Wishes(calls=[7]).applied(profile).knee == []
+    assert Wishes(repeats=2).applied(profile).knee == profile.knee
+    assert Wishes(calls=[7]).applied(parse(KNEES, "k.toml", "k")).name == "custom"
+
+
+PROVIDER = b"""
+[[cells]]
+backends = ["asyncio"]
+client = "streams"
+workload = "lesson"
+calls = [10]
+[provider]
+tokens_per_chunk = 4
+[provider.faults]
+reset = 0.1
+crlf = 0.2
+"""
+
+
+def test_the_provider_is_part_of_a_cell_and_of_its_name():
+    (cell,) = parse(PROVIDER, "p.toml", "p").expand()
+    assert cell.provider == Behaviour(tokens_per_chunk=4, faults={Fault.RESET: 0.1, Fault.CRLF: 0.2})
+    assert cell.tokens_per_chunk == 4
+    assert cell.id == (
+        "io/asyncio/streams/lesson/10/provider=faults:crlf:0.2,reset:0.1,tokens_per_chunk:4/r1"
+    )
+
+
+def test_a_client_without_a_provider_and_a_table_of_defaults_change_nothing():
+    for old, new in (
+        (b'"streams"', b'"timer"'),
+        (PROVIDER[PROVIDER.index(b"tokens_per") :], b"seed = 1"),
+    ):
+        (cell,) = parse(PROVIDER.replace(old, new), "p.toml", "p").expand()
+        assert cell.provider is None
+        assert "provider" not in cell.id
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (b"reset", b"rset", ["unknown fault 'rset'", "reset"]),
+        (b"tokens_per_chunk", b"tokens_pr_chunk", ["tokens_pr_chunk", "did you mean 'tokens_per_chunk'"]),
+        (b"tokens_per_chunk = 4", b"tokens_per_chunk = 0", ["tokens_per_chunk is 0"]),
+        (b"tokens_per_chunk = 4", b"tokens_per_chunk = 'x'", ["int", "provider.tokens_per_chunk"]),
+        (b"crlf = 0.2", b"crlf = 0.95", ["1.05 together"]),
+        (b"crlf = 0.2", b"crlf = nan", ["share of crlf"]),
+        (b"crlf = 0.2", b"crlf = 'often'", ["float", "faults"]),
+    ],
+)
+def test_a_provider_that_cannot_be_meant_is_refused(old: bytes, new: bytes, words: list[str]):
+    assert old in PROVIDER
+    with pytest.raises(UserError) as error:
+        parse(PROVIDER.replace(old, new), "p.toml", "p").expand()
+    assert "\n" not in str(error.value)
+    for word in words:
+        assert word in str(error.value)
+
+
+def test_heavy_tails_and_yes_or_no_are_settings_too():
+    assert parse_setting("gap_ms=20^1.5") == ("gap_ms", [{"median": 20, "tail": 1.5}])
+    assert parse_setting("tls=true,false") == ("tls", [True, False])
+    assert parse_axes({"tls": True}).tls is True
+    with pytest.raises(UserError, match="tls"):
+        parse_axes({"tls": "yes"})
+
+
+def test_tls_is_an_axis_of_clients_with_a_network():
+    wishes = Wishes(backends=["asyncio"], clients=["timer", "streams"], settings={"tls": [True]})
+    ids = [cell.id for cell in wishes.applied(small()).expand()]
+    assert ids == ["io/asyncio/timer/steady/500/r1", "io/asyncio/streams/steady/500/tls=true/r1"]

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from streamlanes.lanes import lane
 from streamlanes.record import SCHEMA, decode, encode
 
 GOLDEN = Path(__file__).parent / "golden" / "cell-1.json"
@@ -17,7 +18,7 @@ FIXED = {
     "cell": ("lane", "backend", "client", "workload", "calls", "repetition"),
     "cell.axes": (
         *("seed", "ramp_s", "ttft_ms", "gap_ms", "tokens", "rate_per_s", "time_scale", "trace", "width"),
-        *("workers", "start_method", "stack_kib", "switch_ms", "gc", "python", "tls"),
+        *("workers", "start_method", "stack_kib", "switch_ms", "gc", "python", "api", "tls"),
     ),
     "time": (
         *("wall_s", "ideal_wall_s", "overrun_s", "efficiency", "startup_s"),
@@ -26,7 +27,8 @@ FIXED = {
     **{
         f"latency.{name}": MEMBERS
         for name in (
-            *("lateness_ms", "stream_ms", "ttft_ms", "inter_chunk_ms", "e2e_ms"),
+            *("lateness_ms", "stream_ms", "first_event_ms", "ttft_ms", "first_visible_ms"),
+            *("inter_chunk_ms", "e2e_ms"),
             *("start_lag_ms", "provider_ms", "client_ms"),
         )
     },
@@ -37,6 +39,7 @@ FIXED = {
     ),
     "counts": (
         *("calls", "ok", "tokens", "attempts", "peak_in_flight", "threads_peak", "fds_peak"),
+        *("usage_tokens", "without_usage", "no_sentinel"),
         *("truncated", "reset", "connect_error", "provider_error", "protocol_error", "job_error"),
         *("status_4xx", "status_5xx", "client_timeout", "client_pool_timeout", "cancelled", "unfinished"),
     ),
@@ -67,6 +70,17 @@ def test_every_fixed_name_stands_where_others_read_it(group: str) -> None:
     assert set(FIXED[group]) <= set(at(golden(), group))
 
 
+def test_the_golden_record_is_a_whole_one_of_its_lane() -> None:
+    raw = golden()
+    assert raw["cell"]["lane"] == "io"
+    for metric in lane("io").metrics:
+        figure = at(raw, metric.path)
+        assert figure is not None or metric.path in raw["missing"]
+    for series in raw["latency"].values():
+        ranks = [series[name] for name in MEMBERS[:6]]
+        assert ranks == sorted(ranks)
+
+
 def test_every_null_of_the_golden_record_has_a_reason() -> None:
     raw = golden()
     nulls = [
@@ -81,9 +95,9 @@ def test_every_null_of_the_golden_record_has_a_reason() -> None:
 
 def test_figures_are_read_by_path() -> None:
     record = decode(GOLDEN.read_bytes())
-    assert record.figure("latency.stream_ms.p99") == 33.1
+    assert record.figure("latency.stream_ms.p99") == golden()["latency"]["stream_ms"]["p99"]
     assert record.figure("cell.axes.stack_kib") == 256
-    assert record.figure("cell.calls") == 2000
+    assert record.figure("cell.calls") == 200
     assert record.figure("memory.per_call_bytes") is None
     assert record.figure("cell.axes.tls") is None, "a yes or no is no number"
     assert not record.clean, "it is flagged client-limited"

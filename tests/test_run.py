@@ -1,6 +1,7 @@
 """Plan, runner and journal together, with a fake measurement: no process, no clock."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,16 @@ class Quiet:
         self.told.append(f"end {record.cell.id}")
 
 
+def nothing_left(done: Sequence[Record]) -> bool:
+    return False
+
+
+def cells_left(done: Sequence[Record]) -> bool:
+    return FixedPlan(cells(), 1).next(done) is not None
+
+
 def opened(folder: Path) -> Journal:
-    return open_run(folder, folder / "run", INFO, set())[0]
+    return open_run(folder, folder / "run", INFO, nothing_left)[0]
 
 
 def test_a_run_measures_every_cell_once_and_writes_as_it_goes(tmp_path: Path):
@@ -174,48 +183,46 @@ def test_a_really_full_device_is_one_line(tmp_path: Path):
 
 
 def test_without_out_an_unfinished_run_of_the_same_hash_is_continued(tmp_path: Path):
-    ids = {cell.id for cell in cells()}
-    journal, continued = open_run(tmp_path, None, INFO, ids)
+    journal, continued = open_run(tmp_path, None, INFO, cells_left)
     assert not continued
     journal.append(measured(cells()[0]))
     journal.close()
-    other, continued = open_run(tmp_path, None, {**INFO, "hash": "other"}, ids)
+    other, continued = open_run(tmp_path, None, {**INFO, "hash": "other"}, cells_left)
     assert not continued
     assert other.folder != journal.folder
     other.close()
-    again, continued = open_run(tmp_path, None, INFO, ids)
+    again, continued = open_run(tmp_path, None, INFO, cells_left)
     assert continued
     assert again.folder == journal.folder
     run(FixedPlan(cells(), 1), again, measured, Quiet())
     again.close()
-    fresh, continued = open_run(tmp_path, None, INFO, ids)
+    fresh, continued = open_run(tmp_path, None, INFO, cells_left)
     assert not continued, "a finished run starts a new one"
     assert fresh.folder not in (journal.folder, other.folder)
     fresh.close()
 
 
 def test_the_same_command_twice_at_once_is_refused(tmp_path: Path):
-    ids = {cell.id for cell in cells()}
-    journal, _ = open_run(tmp_path, None, INFO, ids)
+    journal, _ = open_run(tmp_path, None, INFO, cells_left)
     with pytest.raises(UserError, match="in use"):
-        open_run(tmp_path, None, INFO, ids)
+        open_run(tmp_path, None, INFO, cells_left)
     journal.close()
 
 
 def test_out_takes_the_same_run_and_refuses_another(tmp_path: Path):
     opened(tmp_path).close()
     with pytest.raises(UserError, match="another run"):
-        open_run(tmp_path, tmp_path / "run", {**INFO, "hash": "other"}, set())
+        open_run(tmp_path, tmp_path / "run", {**INFO, "hash": "other"}, nothing_left)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("x")
     with pytest.raises(UserError, match="not empty"):
-        open_run(tmp_path, tmp_path / "mine", INFO, set())
+        open_run(tmp_path, tmp_path / "mine", INFO, nothing_left)
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(UserError, match="cannot use"):
-        open_run(tmp_path, tmp_path / "file" / "run", INFO, set())
+        open_run(tmp_path, tmp_path / "file" / "run", INFO, nothing_left)
 
 
 def test_latest_is_a_relative_link_to_the_newest(tmp_path: Path):

@@ -40,6 +40,22 @@ def test_an_axis_a_stopped_cell_does_not_know_is_no_setting() -> None:
     assert [point.line.label for point in found] == ["threads, stack 256 KiB", "threads, stack 8,192 KiB"]
 
 
+def test_a_sweep_that_comes_to_what_runs_unasked_is_the_same_line() -> None:
+    unasked = {"stack_kib": 8192, "switch_ms": 5.0}
+    swept = [record("threads", axes={**unasked, "switch_ms": ms}, asked={"switch_ms": ms}) for ms in (5, 100)]
+    found = points([record("threads", axes=unasked, asked={}), *swept])
+    assert [(point.line.label, len(point.records)) for point in found] == [
+        ("threads", 2),
+        ("threads, switch 100 ms", 1),
+    ]
+
+
+def test_a_cell_that_never_ran_is_no_sweep_of_what_it_does_not_know() -> None:
+    ran = record("threads", axes={"switch_ms": 5.0}, asked={})
+    crashed = record("threads", repetition=2, axes={"switch_ms": None}, asked={}, status=StatusName.CRASHED)
+    assert select([ran, crashed], "switch_ms") == []
+
+
 def test_a_seed_of_its_own_for_each_repetition_is_no_line() -> None:
     found = points(record(repetition=i, axes={"seed": i}) for i in (1, 2, 3))
     assert [len(point.records) for point in found] == [3]
@@ -131,3 +147,7 @@ def test_an_axis_chart_has_the_families_that_sweep_it_and_no_other_sweep() -> No
     run = [five, hundred, stack, asked("asyncio", switch_ms=5)]
     assert select(run, "switch_ms") == [five, hundred]
     assert select(run, "workers") == []
+
+
+def test_a_value_that_is_not_known_has_no_unit() -> None:
+    assert (setting("switch_ms", "default"), setting("switch_ms", "5")) == ("switch default", "switch 5 ms")

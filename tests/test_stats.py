@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamlanes.lanes.base import Pool
-from streamlanes.stats import Ratio, Spread, noise, paired_ratio, pool, same, spread, t95
+from streamlanes.stats import Ratio, Spread, noise, paired, paired_ratio, pool, same, spread, t95
 
 sizes = st.floats(min_value=0.01, max_value=1e6)
 pairs = st.lists(st.tuples(sizes, sizes), min_size=2, max_size=12)
@@ -126,3 +126,12 @@ def test_same_needs_an_interval_with_1_or_a_difference_below_noise(
     ratio: Ratio, known_noise: float | None, expected: bool
 ) -> None:
     assert same(ratio, known_noise) is expected
+
+
+def test_repetitions_are_paired_with_their_own_and_spare_ones_in_order():
+    assert paired({1: 1.0, 2: 2.0, 3: 3.0}, {1: 10.0, 3: 30.0, 4: 40.0}) == (
+        [1.0, 3.0, 2.0],
+        [10.0, 30.0, 40.0],
+    )
+    assert paired({1: 1.0}, {2: 20.0, 3: 30.0}) == ([1.0], [20.0])
+    assert paired({}, {1: 1.0}) == ([], [])

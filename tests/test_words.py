@@ -38,6 +38,8 @@ def test_quantities_carry_their_unit(value: float, unit: str, text: str) -> None
         ("latency.stream_ms.p99", "stream lateness p99"),
         ("latency.start_lag_ms.p50", "start lag p50"),
         ("time.cpu_us_per_token", "CPU/token"),
+        ("work.per_s", "rate"),
+        ("work.cpu_us_per_unit", "CPU/unit"),
         ("memory.per_call_bytes", "memory/call"),
         ("time.overrun_s", "overrun"),
         ("counts.peak_in_flight", "peak in flight"),

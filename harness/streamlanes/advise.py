@@ -8,7 +8,9 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from streamlanes.capacity import Capacity, capacities
 from streamlanes.contest import OWN, Contest, clean, doubts
+from streamlanes.knee import without_searches
 from streamlanes.lanes.base import Lane
 from streamlanes.record import NOTES, FlagName, Record, StatusName
 from streamlanes.series import Point, by_reason, points
@@ -22,25 +24,58 @@ _RUNNERS_UP = 2
 
 
 def answer(records: Sequence[Record], lane: Lane) -> list[str]:
-    """The answer of this lane's records, one block a client, then the flags; lines fit a terminal."""
+    """The answer of this lane's records, one block a client, then the flags; lines fit a terminal.
+
+    Steps of knee searches are no cells to compare: of them it says what the searches found.
+    """
     own = [record for record in records if record.cell.lane == lane.name]
     if not own:
         return [f"ANSWER  none: no {lane.name} cell was measured"]
     if lane.answer is not None:
-        said = lane.answer(own) or [f"ANSWER  none: no {lane.name} cell came to its figures"]
-        return [piece for line in [*said, _flags(own)] for piece in _folded(line)]
-    measured = points(own)
+        lines = lane.answer(own) or [f"ANSWER  none: no {lane.name} cell came to its figures"]
+        return [piece for line in [*lines, _flags(own, own)] for piece in _folded(line)]
+    compared, sought = without_searches(own), capacities(own)
+    measured = points(compared)
     cells = Counter(record.cell.client for record in own)
-    said = []
+    said: list[str] = []
     for client in sorted(cells, key=lambda name: (-cells[name], name)):
-        said += _block([point for point in measured if point.client == client], lane)
-    return [piece for line in [*said, _flags(own)] for piece in _folded(line)]
+        mine = [point for point in measured if point.client == client]
+        groups = _by_load(one for one in sought if one.client == client)
+        leads = [_INDENT if mine else f"ANSWER  on the {client} client ", *[_INDENT] * len(groups)]
+        said += _block(mine, lane) if mine else []
+        said += [f"{lead}{_bears(group)}" for lead, group in zip(leads, groups, strict=False)]
+    return [piece for line in [*said, _flags(own, compared)] for piece in _folded(line)]
 
 
 def _folded(line: str) -> list[str]:
     return textwrap.wrap(
         line, _COLUMNS, subsequent_indent=_INDENT + "  ", break_long_words=False, break_on_hyphens=False
     )
+
+
+def _by_load(found: Iterable[Capacity]) -> list[list[Capacity]]:
+    """Searches of the same load and bound together, the highest rate first."""
+    groups: dict[tuple[str, int, float], list[Capacity]] = {}
+    for one in found:
+        groups.setdefault((one.workload, one.calls, one.knee.bound_ms), []).append(one)
+    return [
+        sorted(group, key=lambda one: -(one.knee.bracket.bears_per_s or 0.0)) for group in groups.values()
+    ]
+
+
+def _bears(group: Sequence[Capacity]) -> str:
+    """What the calls of one load bear under each backend."""
+    first = group[0]
+    return (
+        f"{first.calls:,} calls ({first.workload}) bear {', '.join(map(_bears_under, group))}; "
+        f"stream lateness p99 within {plain(first.knee.bound_ms)} ms"
+    )
+
+
+def _bears_under(one: Capacity) -> str:
+    fails = [f"not {one.fails}"] if one.knee.bracket.bears_per_s is not None and one.bounded_above else []
+    beside = [*fails, *one.notes]
+    return f"{one.bears} under {one.line.label}" + (f" ({', '.join(beside)})" if beside else "")
 
 
 def _block(mine: Sequence[Point], lane: Lane) -> list[str]:
@@ -65,7 +100,8 @@ def _no_contest(mine: Sequence[Point]) -> str:
     if not flags:
         return "no cell ended ok and unflagged"
     counted = ", ".join(f"{name} in {count}" for name, count in flags.most_common())
-    return f"too few cells are beyond doubt ({counted} of {len(records)}); measure again on a quiet machine"
+    remedy = "; measure again on a quiet machine" if flags[FlagName.NOISY_HOST.value] else ""
+    return f"too few cells are beyond doubt ({counted} of {len(records)}){remedy}"
 
 
 def _against(contest: Contest, best: Point, other: Point) -> str:
@@ -138,10 +174,15 @@ def _broke(point: Point) -> str:
     return FlagName.CLIENT_LIMITED.value if limited else ""
 
 
-def _flags(records: Sequence[Record]) -> str:
-    statuses = Counter(r.status.name.replace("_", " ") for r in records if r.status.name is not StatusName.OK)
-    flags = Counter(flag.name.value for record in records for flag in record.flags)
-    noisy = flags.pop(FlagName.NOISY_HOST.value, 0)
+def _flags(records: Sequence[Record], compared: Sequence[Record]) -> str:
+    """Endings and flags of the cells that are compared, since a search breaks some on purpose; the host's
+    noise and lost tokens of all."""
+    statuses = Counter(
+        r.status.name.replace("_", " ") for r in compared if r.status.name is not StatusName.OK
+    )
+    flags = Counter(flag.name.value for record in compared for flag in record.flags)
+    flags.pop(FlagName.NOISY_HOST.value, 0)
+    noisy = sum(flag.name is FlagName.NOISY_HOST for record in records for flag in record.flags)
     counted = [f"{count} {name}" for names in (statuses, flags) for name, count in sorted(names.items())]
     host = f"host noisy in {noisy} of {len(records)} cells" if noisy else "host quiet"
     ended = [record for record in records if record.status.name is StatusName.OK]

@@ -3,7 +3,7 @@
 It imports the standard library and what the cell measures, nothing else, and computes no figures.
 One JSON object a line, in turn:
 
-  parent -> spec          cell -> {"word": "ready"}      interpreter, loop, workers up and idle
+  parent -> spec          cell -> {"word": "ready"}      interpreter, loop, workers up and idle; with facts
   parent -> {"go": true}  cell -> {"word": "drained"}    every job has ended; facts come with it
   parent -> {"exit": true}                               pool workers stay until then
 
@@ -37,8 +37,16 @@ def compose(spec: dict[str, Any], options: Options) -> tuple[Job, Backend]:
     schedule = Table.open(spec["schedule"]["path"], spec["schedule"]["columns"])
     samples = Table.open(spec["samples"]["path"], spec["samples"]["columns"])
     addresses = tuple((str(host), int(port)) for host, port in spec["addresses"])
-    client = load(spec["client"])(Setting(schedule, addresses, spec["hold"]))
-    job: Job = load(spec["job"])(schedule, samples, client, **spec["setting"])
+    setting = Setting(
+        schedule,
+        addresses,
+        spec["hold"],
+        tls_ca=spec["tls_ca"],
+        api=spec["api"],
+        tokens_per_chunk=spec["tokens_per_chunk"],
+    )
+    client = load(spec["client"])(setting)
+    job: Job = load(spec["job"])(setting, samples, client, **spec["setting"])
     jobs = Jobs(job, (schedule, samples), range(spec["calls"]))
     return job, load(spec["backend"])(jobs, options)
 
@@ -73,7 +81,7 @@ def main() -> None:
         job.open()
         backend.open()
         options.settle()
-        say("ready")
+        say("ready", facts=facts())  # all there is of a cell that is stopped before it drained
         if not sys.stdin.readline():
             return  # the parent is gone
         with watched() as pauses:

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from streamlanes import traces, workload
+from streamlanes import traces, wire, workload
 from streamlanes.backends import BACKENDS, BackendInfo, Waits, default_width
 from streamlanes.clients import ClientInfo
 from streamlanes.errors import UserError, unknown
@@ -13,18 +13,24 @@ from streamlanes.interpreters import own_name, release, version
 from streamlanes.lanes import LANES, lane
 from streamlanes.lanes.base import Asks, Lane
 from streamlanes.limits import cpu_sets
-from streamlanes.workload import Dist, Schedule, Workload
+from streamlanes.provider.behaviour import Behaviour, problem
+from streamlanes.providers import TICK_NS
+from streamlanes.workload import Dist, HeavyTailed, Schedule, Workload
 
 BUDGET_FACTOR = 2.0
 ADMIT_SHARE = 0.8
 """The share of its budget that a pool's admitted waves may fill when nothing costs anything."""
+LOOP_GRAIN_MS, SLEEP_GRAIN_MS = 1.0, 0.05
+"""What a wait is rounded to: event loops keep whole milliseconds; the kernel may let a sleeping thread
+sleep 50 us longer (its timer slack)."""
 
 
-class DistAxis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A lognormal: its median and the sigma of its logarithm."""
+class DistAxis(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A lognormal: its median and the sigma of its logarithm; or a heavy tail: its median and tail index."""
 
     median: float
     sigma: float = 0.0
+    tail: float | None = None
 
 
 Number = int | float
@@ -34,13 +40,14 @@ DistLike = int | float | DistAxis
 class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What may be set of a cell.
 
-    Of the workload: seed, arrival (ramp, burst, poisson), ramp_s, ttft_ms, gap_ms, tokens per call,
-    rate_per_s in all, time_scale (how many times faster than in reality calls arrive), trace (a file's
-    path, from where the command runs). Of the backend: width of a pool, workers (processes), their
-    start_method. Of the interpreter: stack_kib of a thread, switch_ms, gc (default, freeze), python (its
-    name, see `interpreters`; a profile says path or command). Of CPU work: kernel, offload (where it
-    runs), batch (documents handed over together), load (cores that all calls' work takes) or work_ms (of
-    one call).
+    Of the workload: seed, arrival (ramp, burst, poisson), ramp_s, ttft_ms, gap_ms or gaps (a file's path),
+    tokens per call, rate_per_s in all, time_scale (how many times faster than in reality calls arrive),
+    trace (a file's path, from where the command runs). Of the backend: width of a pool, workers
+    (processes), their start_method. Of the client: tls, whether it connects over TLS; api, the dialect that
+    is spoken by one that hands over bytes. Of the interpreter: stack_kib of a thread, switch_ms, gc (default,
+    freeze), python (its name, see `interpreters`; a profile says path or command). Of CPU work: kernel,
+    offload (where it runs), batch (documents handed over together), load (cores that all calls' work
+    takes) or work_ms (of one call).
     """
 
     seed: int | None = None
@@ -48,6 +55,7 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ramp_s: Number | None = None
     ttft_ms: DistLike | None = None
     gap_ms: DistLike | None = None
+    gaps: str | None = None
     tokens: DistLike | None = None
     rate_per_s: Number | None = None
     time_scale: Number | None = None
@@ -59,6 +67,8 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     switch_ms: Number | None = None
     gc: Literal["default", "freeze"] | None = None
     python: str | None = None
+    tls: bool | None = None
+    api: str | None = None
     kernel: str | None = None
     offload: Literal["inline", "threads", "processes", "interpreters"] | None = None
     batch: int | None = None
@@ -69,14 +79,16 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Only what was set, by name."""
         return {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not None}
 
-    def for_cell(self, info: BackendInfo, asks: Asks | None) -> "Axes":
-        """These axes without those that mean nothing to this backend, unless they are the lane's own, and
-        without those that are idle beside the lane's others; so that equal cells are equal."""
+    def that_matter(self, info: BackendInfo, client: ClientInfo, asks: Asks | None) -> "Axes":
+        """These axes without those that mean nothing to this backend and client, unless they are the lane's
+        own, and without those that are idle beside the lane's others; so that equal cells are equal."""
         without = {
             "width": not info.bounded,
             "workers": not info.processes,
             "start_method": not (info.processes or info.pool_of_processes),
             "stack_kib": info.waits is Waits.ASYNC or info.pool_of_processes,
+            "tls": not client.network,
+            "api": not client.network,
         }
         drop = {axis for axis, never in without.items() if never and not (asks and axis in asks.axes)}
         drop |= set(asks.idle(self)) if asks else set()
@@ -91,7 +103,9 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """lane x backend x client x workload x calls x axes x repetition.
 
     budget_s: hard limit from the first intended start, None for twice the ideal and what the lane adds.
-    memory: whether it has a memory pass.
+    memory: whether it has a memory pass. provider: how the provider behaves, None for as it should.
+    knee_bound_ms: of a step of a knee search (`knee`), the bound its stream lateness is held to; None for
+    all other cells.
     """
 
     lane: str
@@ -103,12 +117,18 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     repetition: int = 1
     budget_s: Number | None = None
     memory: bool = True
+    provider: Behaviour | None = None
+    knee_bound_ms: Number | None = None
 
     @property
     def id(self) -> str:
         """Its identity within a run: readable, the same for the same cell."""
         parts = [self.lane, self.backend, self.client, self.workload, str(self.calls)]
         parts += [f"{axis}={_show(value)}" for axis, value in self.asked.items()]
+        if self.provider is not None:
+            parts.append(f"provider={_show(self.provider.set_values())}")
+        if self.knee_bound_ms is not None:
+            parts.append(f"knee_bound_ms={self.knee_bound_ms:g}")
         return "/".join([*parts, f"r{self.repetition}"])
 
     @property
@@ -118,6 +138,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         values = self.axes.set_values()
         if self.axes.trace is not None:
             values["trace"] = traces.read(self.axes.trace).name
+        if self.axes.gaps is not None:
+            values["gaps"] = traces.read_gaps(self.axes.gaps).of
         return values
 
     @property
@@ -141,16 +163,35 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """What the parent must know of its client."""
         return lane(self.lane).clients[self.client]
 
+    @property
+    def api(self) -> str | None:
+        """The dialect that the call speaks; None for a client without a provider."""
+        return (self.axes.api or wire.DEFAULT) if self.client_info.network else None
+
+    @property
+    def tokens_per_chunk(self) -> int:
+        """Tokens that the provider sends in each event."""
+        return self.provider.tokens_per_chunk if self.provider else 1
+
+    @property
+    def grain_ms(self) -> float:
+        """The grain of the timers that pace the tokens: the provider's, or the client's own without one."""
+        if self.client_info.network:
+            return TICK_NS / 1e6
+        return LOOP_GRAIN_MS if BACKENDS[self.backend].waits is Waits.ASYNC else SLEEP_GRAIN_MS
+
     def load(self) -> Workload:
         """The workload with what was set. Raises UserError for values out of range, and for a trace
         that cannot be read."""
         values = {
-            axis: Dist(value.median, value.sigma) if isinstance(value, DistAxis) else value
+            axis: _dist(axis, value) if isinstance(value, DistAxis) else value
             for axis, value in self.axes.set_values().items()
             if axis in workload.AXES
         }
         if self.axes.trace is not None:
             values["trace"] = traces.read(self.axes.trace)
+        if self.axes.gaps is not None:
+            values["gaps"] = traces.read_gaps(self.axes.gaps)
         return workload.resolve(self.workload, self.calls, values)
 
     def budget(self, schedule: Schedule) -> float:
@@ -179,6 +220,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "ramp_s": round(load.ramp_s, 6),
             "ttft_ms": load.ttft_ms.shown,
             "gap_ms": load.gap_ms.shown,
+            "gaps": self.asked.get("gaps"),
             "tokens": load.tokens.shown,
             "rate_per_s": round(schedule.rate_per_s, 3),
             "time_scale": None if load.time_scale is None else round(load.time_scale, 6),
@@ -187,7 +229,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "workers": self.workers if BACKENDS[self.backend].processes else None,
             "gc": self.axes.gc or "default",
             "python": version(self.axes.python or own_name()),
-            "tls": False,
+            "tls": bool(self.axes.tls),
+            "api": self.api,
         }
         if asks := lane(self.lane).asks:
             values |= dict.fromkeys(asks.without) | asks.resolved(self, schedule)
@@ -224,6 +267,10 @@ def check(cell: Cell) -> None:
         raise UserError(f"stack_kib is {axes.stack_kib}; it must be a multiple of 4, a page")
     if axes.start_method is not None and axes.start_method not in multiprocessing.get_all_start_methods():
         raise UserError(f"start_method {axes.start_method!r} does not exist on this system")
+    if axes.api is not None and axes.api not in wire.DIALECTS:
+        raise unknown("api", axes.api, wire.DIALECTS)
+    if cell.provider is not None and (wrong := problem(cell.provider)):
+        raise UserError(f"provider: {wrong}")
     cell.load()
     if own.asks:
         own.asks.check(cell)
@@ -243,7 +290,21 @@ _OF_BACKENDS = ("workers", "start_method")
 """Axes of backends that some lanes have for their own workers too."""
 
 
+def _dist(axis: str, value: DistAxis) -> Dist | HeavyTailed:
+    if value.tail is None:
+        return Dist(value.median, value.sigma)
+    if value.sigma:
+        raise UserError(f"{axis}: sigma is a lognormal's and tail a heavy tail's; leave one out")
+    return HeavyTailed(value.median, value.tail)
+
+
 def _show(value: object) -> str:
+    if isinstance(value, DistAxis) and value.tail is not None:
+        return f"{value.median}^{value.tail}"
     if isinstance(value, DistAxis):
         return f"{value.median}~{value.sigma}"
+    if isinstance(value, bool):
+        return str(value).lower()  # as it is written
+    if isinstance(value, dict):
+        return ",".join(f"{name}:{_show(each)}" for name, each in sorted(value.items()))
     return str(value)

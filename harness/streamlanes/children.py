@@ -123,11 +123,14 @@ class Child:
 
 
 class Launcher:
-    """The small process that forks for this one; see streamlanes.launcher."""
+    """The small process that forks for this one; see streamlanes.launcher.
+
+    folder: a private one, removed with all files in it when the launcher ends, whatever ended this process.
+    """
 
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair()
-        root = tempfile.mkdtemp(prefix=f"{PACKAGE}-")
+        self.folder = root = tempfile.mkdtemp(prefix=f"{PACKAGE}-")
         os.symlink(os.path.dirname(os.path.abspath(__file__)), os.path.join(root, PACKAGE))
         with theirs:
             self._process = subprocess.Popen(
@@ -153,7 +156,9 @@ class Launcher:
                 answer = self._next(None)
                 assert answer is not None
                 if "pid" in answer:
-                    return int(answer["pid"])
+                    pid = int(answer["pid"])
+                    self._exits.pop(pid, None)  # of an earlier child: numbers come round
+                    return pid
                 if "error" in answer:
                     raise UserError(f"{argv[0]} does not start: {answer['error']}")
         except ConnectionError:
@@ -208,8 +213,8 @@ def environment(root: str) -> dict[str, str]:
     """The environment of every child: this one's, with what lies in `root` importable and without what
     would change the measured interpreter unseen (debug modes, allocators).
 
-    root: a folder with this very package and nothing else. The folder it is installed in would bring
-    all its neighbours, built for this interpreter, before those of another one under test.
+    root: a folder with this very package and nothing else to import. The folder it is installed in would
+    bring all its neighbours, built for this interpreter, before those of another one under test.
     """
     path = os.environ.get("PYTHONPATH")
     kept = {

@@ -52,19 +52,22 @@ def run(  # noqa: PLR0913, PLR0917  # one parameter an option
         typer.Option(
             "-w",
             "--workload",
-            help="steady, lesson, lockstep, paced, flow, documents, chat, code, peak10, trace.",
+            help="steady, lesson, flood, lockstep, paced, flow, documents, chat, code, peak10, trace.",
         ),
     ] = None,
     lane: Annotated[str | None, typer.Option(help="The lane: io, cpu, mixed.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="axis=value; several values, by comma, are swept.")
     ] = None,
+    knee: Annotated[
+        bool, typer.Option("--knee", help="Seek the highest token rate that the calls bear.")
+    ] = False,
     repeats: Annotated[int | None, typer.Option(help="Repetitions of every cell.", min=1, max=1000)] = None,
     budget_s: Annotated[float | None, typer.Option(help="Hard limit of a cell, seconds.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder itself.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One record a line on standard output.")] = False,
 ) -> None:
-    """Measure a profile; any of -b -c -n -w --lane --set replaces its matrix."""
+    """Measure a profile; any of -b -c -n -w --lane --set --knee replaces its matrix."""
     from streamlanes import conduct
     from streamlanes.profile import Wishes, load, parse_setting
 
@@ -81,6 +84,7 @@ def run(  # noqa: PLR0913, PLR0917  # one parameter an option
         settings=chosen,
         repeats=repeats,
         budget_s=budget_s,
+        knee=knee,
     )
     wanted = wishes.applied(load(profile))
     talk = sys.stderr if json else sys.stdout
@@ -173,7 +177,13 @@ def provider(
     port: Annotated[
         int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)
     ] = 8000,
+    tls_port: Annotated[
+        int | None, typer.Option(help="Port for HTTPS; the one after --port if not named.", min=0, max=65535)
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    profile: Annotated[
+        str | None, typer.Option(help="A profile whose [provider] and [workload] tables hold.")
+    ] = None,
     workload: Annotated[str, typer.Option("-w", "--workload", help="How its streams behave.")] = "steady",
     calls: Annotated[
         int, typer.Option("-n", "--calls", help="Calls in its schedule; then it repeats.", min=1)
@@ -182,15 +192,18 @@ def provider(
 ) -> None:
     """Serve the simulated provider alone, for anyone's client, until interrupted."""
     from streamlanes.alone import serve_alone
-    from streamlanes.profile import parse_axes, parse_setting
+    from streamlanes.profile import Profile, load, parse_axes, parse_setting
     from streamlanes.workload import AXES as WORKLOAD_AXES
 
     chosen = dict(map(parse_setting, settings or []))
     for axis, values in chosen.items():
         if len(values) > 1 or axis not in WORKLOAD_AXES:
             raise UserError(f"--set {axis}: the provider takes one value of {', '.join(WORKLOAD_AXES)}")
-    axes = parse_axes({axis: values[0] for axis, values in chosen.items()})
-    serve_alone(host, port, workload, calls, axes)
+    given = load(profile) if profile else Profile()
+    axes = {axis: value for axis, value in given.workload.items() if axis in WORKLOAD_AXES}
+    axes |= {axis: values[0] for axis, values in chosen.items()}
+    ports = (port, tls_port if tls_port is not None else port and min(port + 1, 65535))
+    serve_alone(host, ports, workload, calls, parse_axes(axes), given.provider)
 
 
 def main() -> None:

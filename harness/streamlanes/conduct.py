@@ -14,16 +14,17 @@ from typing import IO, Any
 
 import msgspec
 
-from streamlanes import __version__, estimate, interpreters, limits, preflight, runner
+from streamlanes import __version__, interpreters, limits, preflight, runner
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.errors import Terminated
+from streamlanes.estimate import Outlook
 from streamlanes.facts import Facts
 from streamlanes.interpreters import Interpreter, too_early
 from streamlanes.journal import RUN_SCHEMA, Journal, link_latest, open_run, run_hash
 from streamlanes.lanes import lane as lane_named
 from streamlanes.lanes.base import Crew, Lane
-from streamlanes.plan import FixedPlan
+from streamlanes.plan import Plan
 from streamlanes.probe.machine import fingerprint, machine
 from streamlanes.probe.softirq import charged_apart
 from streamlanes.process import Bench, CellEnded, provider_ports
@@ -99,33 +100,31 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
     """
     pythons = interpreters.find(profile.pythons())
     names = {given: found.name for given, found in pythons.items()}
-    plan = FixedPlan(profile.expand(names), profile.run.seed)
+    plan = profile.plan(names)
     here = Here(lane_named(profile.run.lane), this_machine(), {each.name: each for each in pythons.values()})
-    ids = [cell.id for cell in plan.cells]
-    info = _info(profile, plan.cells, here)
-    seconds = {cell.id: estimate.seconds(cell) for cell in plan.cells}
+    cells = plan.ahead([])
+    info = _info(profile, cells, here)
     # Raised for all calls at once: where calls come and go, late ones pile up beyond the schedule's peak.
     somaxconn = limits.read_limits().somaxconn
-    raised = limits.raise_open_files(
-        max(need(cell, cell.calls, somaxconn).descriptors for cell in plan.cells)
-    )
-    journal, continued = open_run(RESULTS, out, info, set(ids))
+    raised = limits.raise_open_files(max(need(cell, cell.calls, somaxconn).descriptors for cell in cells))
+    journal, continued = open_run(RESULTS, out, info, lambda done: plan.next(done) is not None)
+    outlook = Outlook(plan, journal.records)
     try:
         link_latest(RESULTS, journal.folder)
-        done = {record.cell.id for record in journal.records}
-        _say_plan(profile, seconds, done, here.machine, raised, talk)
+        _say_plan(profile, outlook, here.machine, raised, talk)
         if pythons:
             print(f"pythons   {interpreters.legend(pythons)}", file=talk)
         if continued:
-            print(f"continuing {journal.folder}: {len(done)} of {len(ids)} cells are measured", file=talk)
+            total = outlook.done + outlook.left
+            print(f"continuing {journal.folder}: {outlook.done} of {total} cells are measured", file=talk)
         with contextlib.closing(here.bench()) as bench:
             measure = Measure(bench, here, warmup=profile.run.warmup)
-            _measure(plan, journal, measure, seconds, json, talk)
+            _measure(plan, journal, measure, outlook, json, talk)
         return journal.folder, list(journal.records)
     except (KeyboardInterrupt, Terminated):
         print(
-            f"interrupted: {len(journal.records)} of {len(ids)} cells are kept in {journal.folder}; "
-            "the same command goes on from there",
+            f"interrupted: {outlook.done} of {outlook.done + outlook.left} cells are kept in "
+            f"{journal.folder}; the same command goes on from there",
             file=sys.stderr,
         )
         raise
@@ -156,27 +155,33 @@ class Measure:
 
 def warming(cell: Cell) -> Cell:
     """A small cell of the same backend and client, to be thrown away: files read, caches warm."""
-    own = dict.fromkeys(("arrival", "ramp_s", "rate_per_s", "time_scale", "trace"))  # of its workload
+    own = dict.fromkeys(("arrival", "ramp_s", "gaps", "rate_per_s", "time_scale", "trace"))  # of its workload
     axes = msgspec.structs.replace(cell.axes, ttft_ms=50, gap_ms=10, tokens=10, **own)
-    small = {"workload": "lesson", "calls": min(cell.calls, WARMING_CALLS), "budget_s": None, "memory": False}
+    small = {
+        "workload": "lesson",
+        "calls": min(cell.calls, WARMING_CALLS),
+        "budget_s": None,
+        "memory": False,
+        "provider": None,
+    }
     return msgspec.structs.replace(cell, axes=axes, **small)
 
 
 def _measure(
-    plan: FixedPlan,
+    plan: Plan,
     journal: Journal,
     measure: Measure,
-    seconds: Mapping[str, float],
+    outlook: Outlook,
     json: bool,
     talk: IO[str],
 ) -> None:
     with contextlib.ExitStack() as stack:
         shown: Plain | Bar | Json
         if talk.isatty():
-            shown = bar = Bar(seconds, journal.records)
+            shown = bar = Bar(outlook)
             stack.callback(bar.close)
         else:
-            shown = Plain(len(seconds), len(journal.records), talk)
+            shown = Plain(outlook, talk)
         if json:
             for already in journal.records:
                 show_json(already)
@@ -257,10 +262,14 @@ def need(cell: Cell, in_flight: int, somaxconn: int | None) -> preflight.Need:
 def _info(profile: Profile, cells: Sequence[Cell], here: Here) -> dict[str, Any]:
     # As asked: a trace by its content and not by its path.
     resolved: dict[str, Any] = {
-        "cells": [msgspec.to_builtins(cell) | {"axes": msgspec.to_builtins(cell.asked)} for cell in cells],
+        "cells": [_as_asked(cell) for cell in cells if cell.knee_bound_ms is None],
         "seed": profile.run.seed,
         "warmup": profile.run.warmup,
     }
+    if profile.run.spares:
+        resolved["spares"] = profile.run.spares
+    if searches := {cell.id: _as_asked(cell) for cell in cells if cell.knee_bound_ms is not None}:
+        resolved["knees"] = list(searches.values())  # each by its first cell
     if here.pythons:  # another build of the same version makes another run
         resolved["pythons"] = {name: found.build for name, found in here.pythons.items()}
     return {
@@ -273,20 +282,22 @@ def _info(profile: Profile, cells: Sequence[Cell], here: Here) -> dict[str, Any]
     }
 
 
+def _as_asked(cell: Cell) -> dict[str, Any]:
+    return {**msgspec.to_builtins(cell), "axes": msgspec.to_builtins(cell.asked)}
+
+
 def _say_plan(
     profile: Profile,
-    seconds: Mapping[str, float],
-    done: set[str],
+    outlook: Outlook,
     here: Mapping[str, Any],
     raised: limits.Raised | None,
     talk: IO[str],
 ) -> None:
     """The estimate first, then machine and limits."""
-    left = sum(took for each, took in seconds.items() if each not in done)
-    cells = len(seconds.keys() - done)
+    most = "at most " if profile.knee else ""
     print(
-        f"streamlanes {__version__}   profile {profile.name}   {cells} cells, about {duration(left)}"
-        "   (Ctrl-C keeps what is measured)",
+        f"streamlanes {__version__}   profile {profile.name}   {most}{outlook.left} cells, "
+        f"about {duration(outlook.left_s)}   (Ctrl-C keeps what is measured)",
         file=talk,
     )
     gib = round(here.get("memory_bytes", 0) / 2**30)

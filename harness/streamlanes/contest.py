@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from streamlanes.lanes.base import Better, Lane, Metric
 from streamlanes.record import NOTES, FlagName
 from streamlanes.series import Point
-from streamlanes.stats import Ratio, noise, paired_ratio, same
+from streamlanes.stats import Ratio, noise, paired, paired_ratio, same
 
 OWN = frozenset({FlagName.CLIENT_LIMITED, FlagName.CAPPED})
 """Flags that are the backend's own doing; the others are of its surroundings."""
@@ -126,7 +126,7 @@ def _ratio(a: Point, b: Point, metric: Metric) -> Ratio | None:
     """a over b, paired by repetition; None where they share no figure, or one at or below zero."""
     of_a = {r.cell.repetition: value for r, value in a.figures(metric.path) if r.clean}
     of_b = {r.cell.repetition: value for r, value in b.figures(metric.path) if r.clean}
-    both = sorted(of_a.keys() & of_b.keys())
-    if not both or min(min(of_a[i], of_b[i]) for i in both) <= 0:
+    ours, theirs = paired(of_a, of_b)
+    if not ours or min(*ours, *theirs) <= 0:
         return None
-    return paired_ratio([of_a[i] for i in both], [of_b[i] for i in both])
+    return paired_ratio(ours, theirs)

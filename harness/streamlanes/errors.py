@@ -21,7 +21,7 @@ class Terminated(BaseException):
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
     """The error for a name that does not exist, with the nearest one that does."""
-    names = sorted(known)
+    names = sorted(map(str, known))
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"
     return UserError(f"unknown {kind} {name!r}; {hint}")

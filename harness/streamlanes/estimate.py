@@ -1,10 +1,12 @@
 """How long cells will take: from their schedules and what starting and ending processes costs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.lanes import lane as lane_named
+from streamlanes.plan import Plan
+from streamlanes.record import Record
 from streamlanes.workload import build, predicted_wall_s
 
 PASS_S = 0.75
@@ -42,3 +44,34 @@ def seconds(cell: Cell) -> float:
 def total_seconds(cells: Iterable[Cell]) -> float:
     """All cells one after the other."""
     return sum(seconds(cell) for cell in cells)
+
+
+class Outlook:
+    """What a run has before it, by its plan and the records so far; of a plan that decides on the way the
+    most there can be. records: looked at anew each time, so it may grow."""
+
+    def __init__(self, plan: Plan, records: Sequence[Record]) -> None:
+        self._plan = plan
+        self._records = records
+        self._known: dict[str, float] = {}
+
+    @property
+    def done(self) -> int:
+        """Cells that are measured."""
+        return len(self._records)
+
+    @property
+    def left(self) -> int:
+        """Cells that are not."""
+        return len(self._plan.ahead(self._records))
+
+    @property
+    def left_s(self) -> float:
+        """About how long those take."""
+        return sum(map(self.seconds, self._plan.ahead(self._records)))
+
+    def seconds(self, cell: Cell) -> float:
+        """About how long one cell takes; reckoned once."""
+        if cell.id not in self._known:
+            self._known[cell.id] = seconds(cell)
+        return self._known[cell.id]

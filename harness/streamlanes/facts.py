@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from streamlanes.workload import Ns, Schedule
 
@@ -23,16 +23,21 @@ class Missing:
 class CallStamps:
     """What the cell stamped, CLOCK_MONOTONIC ns; 0 where it did not come to it.
 
-    Per admitted call: begin, connected, sent, end, outcome (samples.Outcome), count of tokens.
-    Per token: received.
+    Per admitted call: begin, connected, sent, first_event, first_visible (the first token of text),
+    end, outcome (samples.Outcome), count of tokens, usage (the provider's count of them), no_sentinel
+    (1 if it ended ok by its finish reason alone). Per token: received.
     """
 
     begin: Ns
     connected: Ns
     sent: Ns
+    first_event: Ns
+    first_visible: Ns
     end: Ns
     outcome: Ns
     count: Ns
+    usage: Ns
+    no_sentinel: Ns
     received: Ns
 
 
@@ -80,7 +85,7 @@ class TimedPass:
     host: "tuple[HostReading, HostReading]"
     ours_ns: int
     spin_ms: tuple[float, float]
-    provider_stats: tuple[Mapping[str, object], ...] = ()
+    provider_stats: tuple[Mapping[str, Any], ...] = ()
     interpreter: Mapping[str, object] = field(default_factory=dict)
     gc: Mapping[str, float] = field(default_factory=dict)
     own: Mapping[str, Ns] = field(default_factory=dict)
@@ -110,7 +115,9 @@ class Facts:
 
     calls: asked for; the timed pass may have admitted fewer (a pool's whole waves within its
     budget). full_schedule: of all calls. width: of a bounded backend, else None. drained: every
-    admitted call ended before the budget did. memory: the pass, or why there is none.
+    admitted call ended before the budget did. memory: the pass, or why there is none. grain_ms: of the
+    timers that pace the tokens (Cell.grain_ms). tokens_per_chunk: how many tokens a chunk of the provider
+    brings.
     """
 
     calls: int
@@ -121,3 +128,5 @@ class Facts:
     timed: TimedPass
     memory: MemoryPass | str
     provider_cpus: float = 1.0
+    tokens_per_chunk: int = 1
+    grain_ms: float = 1.0

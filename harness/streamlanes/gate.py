@@ -15,9 +15,10 @@ from typing import Any
 import msgspec
 
 from streamlanes.errors import unknown
+from streamlanes.knee import without_searches
 from streamlanes.record import Record, StatusName
 from streamlanes.rules import Bound, Exact, Ratio, Rule, Thresholds, limits
-from streamlanes.stats import paired_ratio
+from streamlanes.stats import paired, paired_ratio
 from streamlanes.words import number, plain, why_missing
 
 
@@ -96,13 +97,15 @@ def judge(records: Sequence[Record], thresholds: Thresholds) -> Verdict:
     A path no record of a lane has is another lane's, and the rule does not apply there; a path no
     record at all has is a mistake in the rule (UserError). A crashed cell always breaks the gate.
     """
-    known = _paths_by_lane(records)
+    # A step of a knee search overloads on purpose: only its crash is a fault.
+    compared = without_searches(records)
+    known = _paths_by_lane(compared)
     found = _Findings(broken=[_crash(r) for r in records if r.status.name is StatusName.CRASHED])
     found.judged.update(breach.cell for breach in found.broken)
     idle = []
     rules: list[Rule] = [*thresholds.exact, *thresholds.bound, *thresholds.ratio]
     for rule in rules:
-        candidates = [record for record in records if rule.applies(record)]
+        candidates = [record for record in compared if rule.applies(record)]
         if candidates:
             _check_paths(rule, known)
         held = [record for record in candidates if rule.metric in known[record.cell.lane]]
@@ -114,7 +117,7 @@ def judge(records: Sequence[Record], thresholds: Thresholds) -> Verdict:
         elif isinstance(rule, Bound):
             _bound(rule, held, found)
         elif isinstance(rule, Ratio):
-            _ratio(rule, held, records, found)
+            _ratio(rule, held, compared, found)
     return Verdict(
         name=found.name(),
         broken=tuple(found.broken),
@@ -159,14 +162,14 @@ def _ratio(rule: Ratio, held: Sequence[Record], records: Sequence[Record], found
     cells = _by_cell(records)
     for cell, repetitions in _by_cell(held).items():
         other = cell.replace(f"/{repetitions[0].cell.backend}/", f"/{rule.against}/", 1)
-        ours = _clean_figures(repetitions, rule.metric)
-        theirs = _clean_figures(cells.get(other, []), rule.metric)
-        both = sorted(ours.keys() & theirs.keys())
-        if len(both) < rule.repetitions:
-            found.open.append(f"{cell}: {rule}: {len(both)} of {rule.repetitions} clean pairs")
+        ours, theirs = paired(
+            _clean_figures(repetitions, rule.metric), _clean_figures(cells.get(other, []), rule.metric)
+        )
+        if len(ours) < rule.repetitions:
+            found.open.append(f"{cell}: {rule}: {len(ours)} of {rule.repetitions} clean pairs")
             continue
         found.judged.update(record.cell.id for record in (*repetitions, *cells[other]))
-        value = paired_ratio([ours[which] for which in both], [theirs[which] for which in both]).value
+        value = paired_ratio(ours, theirs).value
         if not _within(value, rule):
             found.broken.append(_breach(cell, rule, f"{value:.3f}"))
 

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +67,16 @@ class Journal:
 
 
 def open_run(
-    results: Path, out: Path | None, info: Mapping[str, Any], cell_ids: set[str]
+    results: Path,
+    out: Path | None,
+    info: Mapping[str, Any],
+    unfinished: Callable[[Sequence[Record]], bool],
 ) -> tuple[Journal, bool]:
     """The journal for this run, and whether an unfinished one is continued.
 
     out: the folder itself. Without it: the newest unfinished run of the same hash below
-    results/runs, else a new folder named after the time and the profile.
+    results/runs, else a new folder named after the time and the profile. unfinished: whether a run with
+    these records has cells left.
     Raises UserError for a folder that is locked, full, unwritable, or another run's.
     """
     if out is not None:
@@ -90,10 +94,10 @@ def open_run(
         if have is None or have["hash"] != info["hash"]:
             continue
         try:
-            done = {record.cell.id for record in read_records(folder / RECORDS)[0]}
+            done = read_records(folder / RECORDS)[0]
         except UserError:
             continue  # a run somebody edited: not ours to go on with
-        if not cell_ids <= done:
+        if unfinished(done):
             return _opened(folder, info), True
     name = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     return _opened(_free(runs / f"{name}-{info['profile']['name']}"), info), False

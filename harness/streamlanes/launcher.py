@@ -109,13 +109,13 @@ class Launcher:
 
 
 def main() -> None:
-    """Serve the parent on the inherited socket, then remove the folder of links."""
+    """Serve the parent on the inherited socket, then remove the folder: a link and the run's certificate."""
     fd, root = sys.argv[1:]
     try:
         Launcher(socket.socket(fileno=int(fd))).serve()
     finally:
-        for link in os.listdir(root):
-            os.unlink(os.path.join(root, link))
+        for name in os.listdir(root):
+            os.unlink(os.path.join(root, name))
         os.rmdir(root)
 
 

@@ -40,6 +40,10 @@ CELL = {
     "repetition": "from 1; repetition r of all cells is a block",
     "axes": "what can be set of a cell, with the values that ran",
     "asked": "those axes that the profile or the command line had set, as they were set",
+    "provider": "what the profile's `[provider]` table set: faults by their shares, tokens in a chunk; empty "
+    "for a provider that does as it should",
+    "knee_bound_ms": "of a step of a knee search, the bound in ms that its stream lateness p99 was held to; "
+    "null for every other cell. A step overloads on purpose: no table, ratio or gate rule takes it",
 }
 
 STATUSES = {
@@ -63,7 +67,8 @@ FLAGS = {
     "the cell)",
     FlagName.CAPPED: "a limit nobody asked for: every admitted call ended, the peak in flight stayed below "
     f"the target, and it was held for {percent(flags.FLAT_SHARE)} of the time or longer, from the first "
-    "request to the last end",
+    "request to the last end. Not of calls shorter than "
+    f"{flags.GRAINS} grains of the timers that pace them",
     FlagName.BOUNDED: "the pool's width is below the calls that would be in flight without it; a note, "
     "not a doubt",
     FlagName.NOISY_HOST: f"CPU of other programs plus steal is above {percent(flags.FOREIGN_SHARE)} of all "
@@ -72,6 +77,14 @@ FLAGS = {
     FlagName.ACCEPT_LIMITED: "the host counted connections that met a full accept queue; all processes of "
     "the host are in this count",
     FlagName.CPU_THROTTLED: "a CPU quota stopped the control group at least once",
+    FlagName.BELOW_TIMER_GRAIN: "the median time between a call's tokens that are due apart is below the "
+    "grain of the timers that pace them (1 ms; 0.05 ms for the blocking form of `timer`); or, without a "
+    f"provider, `latency.client_ms.p99` is below {flags.GRAINS} grains, and so nothing but rounding",
+    FlagName.BUFFERED_PATH: f"more than {percent(flags.BUFFERED_SHARE)} of the tokens that were sent "
+    f"{flags.APART_MS:g} ms or more after the one before were received with it (within "
+    f"{percent(flags.TOGETHER_SHARE)} of that time), while the cell went on reading others, its busiest "
+    f"process used no more than {percent(flags.READER_SHARE)} of a core, and nothing held it up "
+    "(`noisy-host`, `cpu-throttled`)",
 }
 
 QUALITIES = {
@@ -83,13 +96,14 @@ QUALITIES = {
 }
 
 OUTCOMES = {
-    Outcome.OK: "the stream said that it was over (a finish reason or `[DONE]`); the only outcome that "
-    "enters latency figures",
-    Outcome.TRUNCATED: "the stream ended without saying so",
-    Outcome.RESET: "the connection was reset before the stream said that it was over",
+    Outcome.OK: "the stream said that it was over (a finish reason, `[DONE]`, `message_stop`); the only "
+    "outcome that enters latency figures",
+    Outcome.TRUNCATED: "the stream ended without saying so; an event that was cut off is no token",
+    Outcome.RESET: "the connection was reset before the stream said that it was over; for blocking clients "
+    "over TLS: it ended without TLS's own closing word, which is all that they are told of a reset",
     Outcome.CONNECT_ERROR: "no connection",
     Outcome.PROVIDER_ERROR: "the stream brought an error object and ended",
-    Outcome.PROTOCOL_ERROR: "bytes that are no HTTP/1.1, no event stream or no chat chunk",
+    Outcome.PROTOCOL_ERROR: "bytes that are no HTTP/1.1, or no event of the dialect; an event above 1 MiB",
     Outcome.JOB_ERROR: "the job raised, or its client returned without an end",
     Outcome.STATUS_4XX: "the answer had a status from 400 to 499",
     Outcome.STATUS_5XX: "the answer had a status of 500 or more",
@@ -109,6 +123,11 @@ AXES = {
     "ramp_s": ("s", "from the first to the last arrival; 0 for a burst"),
     "ttft_ms": ("ms", "from a call's start to its first token, before its phase is added"),
     "gap_ms": ("ms", "between a call's tokens; also the span of the phase"),
+    "gaps": (
+        "",
+        "the recording that the gaps between tokens were taken from: its file's name and a digest of its "
+        "content; null for gaps of a distribution",
+    ),
     "tokens": ("", "tokens per call"),
     "rate_per_s": (
         "tokens/s",
@@ -130,6 +149,11 @@ AXES = {
     "stack_kib": ("KiB", "stack of a thread"),
     "switch_ms": ("ms", "the interpreter's switch interval"),
     "gc": ("", "`default`, or `freeze`: collect and freeze before the first call"),
+    "api": (
+        "",
+        "the dialect that a call speaks: `openai` (chat completions), `anthropic` (messages); null without a "
+        "provider",
+    ),
     "python": (
         "",
         "the interpreter the cell ran under, by its version; of another implementation than CPython by its "
@@ -144,14 +168,16 @@ AXES = {
     "batch": ("documents", "handed over together; chosen by the cell where it is not set"),
     "load": ("cores", "what the post-processing of all calls takes, as they end; follows from `work_ms`"),
     "work_ms": ("ms", "what the post-processing of one call takes; follows from `load`"),
+    "tls": ("", "whether calls go over TLS; the client verifies a certificate that was made for this run"),
 }
 
 PROVIDER = {
     "processes": ("", "provider processes"),
     "cpus": ("", "CPUs they had; 1 where they share the cell's"),
-    "requests": ("", "chat requests seen"),
+    "requests": ("", "requests for an answer of the model seen"),
     "peak_in_flight": ("", "most streams at once, the processes' peaks added up"),
     "abandoned": ("", "streams whose caller left before their end"),
+    "faults": ("", "answers with each fault of the `[provider]` table; empty without"),
     "lateness_ms": ("ms", "sent minus due of every token: `p50`, `p99`, `max`, `count`"),
     "late_accepts": ("", "connections that waited more than 50 ms to be accepted"),
 }

@@ -59,7 +59,8 @@ class Calls:
     def distribution(self, name: str) -> dict[str, float | Missing]:
         """The members of one of the series below, sorted once."""
         if name not in self._distributions:
-            self._distributions[name] = distribution(getattr(self, name))
+            none = "no call that ended ok came to it" if self.ok.any() else "no call that ended ok"
+            self._distributions[name] = distribution(getattr(self, name), none)
         return self._distributions[name]
 
     @cached_property
@@ -143,26 +144,52 @@ class Calls:
     @cached_property
     def connect_ms(self) -> Floats | Missing:
         """From the call's first line to its connection."""
-        if self.timed.provider is None:
-            return Missing("this client has no connection")
-        return (self.stamps.connected - self.stamps.begin)[self.ok] / 1e6
+        told = self._connected
+        if isinstance(told, Missing):
+            return told
+        return (self.stamps.connected - self.stamps.begin)[told] / 1e6
 
     @cached_property
     def accept_ms(self) -> Floats | Missing:
         """From the connection to the request seen by the provider: its accept queue and reading."""
+        told = self._connected
+        if isinstance(told, Missing):
+            return told
+        return (self.model_start_ns - self.stamps.connected)[told] / 1e6
+
+    @cached_property
+    def _connected(self) -> npt.NDArray[np.bool_] | Missing:
+        """Which ok calls have a client that said when it was connected; a library may not tell, nor a
+        connection that was there already."""
         if self.timed.provider is None:
             return Missing("this client has no connection")
-        return (self.timed.provider.seen - self.stamps.connected)[self.ok] / 1e6
+        if not self.stamps.connected.any():
+            return Missing("this client does not say when it is connected")
+        return self.ok & (self.stamps.connected > 0)
 
     @cached_property
     def first_token_ns(self) -> Ns:
         """When each call's first token was received, 0 where it was not."""
         return self.stamps.received[self.schedule.first[:-1]]
 
+    def since_start_ms(self, at_ns: Ns) -> Floats:
+        """A stamp of each ok call that came to it, minus the call's intended start."""
+        return (at_ns - self.start_ns)[self.ok & (at_ns > 0)] / 1e6
+
+    @cached_property
+    def first_event_ms(self) -> Floats:
+        """First event of any kind, one without a token too, minus intended start."""
+        return self.since_start_ms(self.stamps.first_event)
+
     @cached_property
     def ttft_ms(self) -> Floats:
-        """First token received minus intended start."""
-        return (self.first_token_ns - self.start_ns)[self.ok & (self.first_token_ns > 0)] / 1e6
+        """First token received, text or reasoning, minus intended start."""
+        return self.since_start_ms(self.first_token_ns)
+
+    @cached_property
+    def first_visible_ms(self) -> Floats:
+        """First token of text received minus intended start."""
+        return self.since_start_ms(self.stamps.first_visible)
 
     @cached_property
     def e2e_ms(self) -> Floats:
@@ -171,9 +198,12 @@ class Calls:
 
     @cached_property
     def inter_chunk_ms(self) -> Floats:
-        """Between a call's consecutive tokens, as received."""
-        both = self.counted[1:] & self.counted[:-1] & (self.token_call[1:] == self.token_call[:-1])
-        gaps: Floats = np.diff(self.stamps.received)[both] / 1e6
+        """Between a call's consecutive chunks, as received: their first tokens, where they bring several."""
+        within = np.arange(self.schedule.tokens) - self.schedule.first[self.token_call]
+        head = np.flatnonzero(within % self.facts.tokens_per_chunk == 0)
+        counted, call = self.counted[head], self.token_call[head]
+        both = counted[1:] & counted[:-1] & (call[1:] == call[:-1])
+        gaps: Floats = np.diff(self.stamps.received[head])[both] / 1e6
         return gaps
 
     @cached_property
@@ -187,6 +217,8 @@ class Calls:
             return Missing("no plateau: some calls had not ended when the cell was over")
         if not self.ok.any():
             return Missing("no plateau: no call ended ok")
+        if self.schedule.median_gap_ms is None:
+            return Missing("no plateau: no call has tokens that are due apart")
         first, ended = self.first_token_ns[self.ok], self.stamps.end[self.ok]
         inside = [r for r in self.timed.readings if first.max() <= r.at_ns <= ended.min()]
         if len(inside) < 2 or inside[-1].at_ns - inside[0].at_ns < MIN_PLATEAU_S * 1e9:
@@ -249,16 +281,16 @@ MEMBERS = ("min", "p50", "p90", "p99", "p999", "max", "early_share", "count")
 _RANKS = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
 
-def distribution(values: Floats | Missing) -> dict[str, float | Missing]:
+def distribution(values: Floats | Missing, none: str = "no call that ended ok") -> dict[str, float | Missing]:
     """The members of a distribution of signed milliseconds.
 
     Percentiles are nearest rank: each is a value that occurred. early_share: the share below 0.
-    Without a value every member but the count is missing.
+    Without a value every member but the count is missing; `none` is why.
     """
     if isinstance(values, Missing):
         return dict.fromkeys(MEMBERS, values)
     if not len(values):
-        nothing: dict[str, float | Missing] = dict.fromkeys(MEMBERS, Missing("no call that ended ok"))
+        nothing: dict[str, float | Missing] = dict.fromkeys(MEMBERS, Missing(none))
         return {**nothing, "count": 0}
     ordered = np.sort(values)
     last = len(ordered) - 1

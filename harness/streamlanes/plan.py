@@ -9,9 +9,14 @@ from streamlanes.record import Record
 
 
 class Plan(Protocol):
-    """What a run measures, decided one cell at a time."""
+    """What a run measures, decided one cell at a time.
+
+    next: the cell that comes after these records, or None when the plan is content. ahead: the cells that
+    are left; of a plan that decides on the way, as many as there may be at most.
+    """
 
     def next(self, done: Sequence[Record]) -> Cell | None: ...
+    def ahead(self, done: Sequence[Record]) -> list[Cell]: ...
 
 
 class FixedPlan:
@@ -23,8 +28,27 @@ class FixedPlan:
 
     def next(self, done: Sequence[Record]) -> Cell | None:
         """The first cell without a record."""
+        return next(iter(self.ahead(done)), None)
+
+    def ahead(self, done: Sequence[Record]) -> list[Cell]:
+        """The cells without a record, in their order."""
         have = {record.cell.id for record in done}
-        return next((cell for cell in self.cells if cell.id not in have), None)
+        return [cell for cell in self.cells if cell.id not in have]
+
+
+class InTurn:
+    """Plans one after the other."""
+
+    def __init__(self, *plans: Plan) -> None:
+        self.plans = plans
+
+    def next(self, done: Sequence[Record]) -> Cell | None:
+        """The next cell of the first plan that has one."""
+        return next((cell for plan in self.plans if (cell := plan.next(done)) is not None), None)
+
+    def ahead(self, done: Sequence[Record]) -> list[Cell]:
+        """What all of them have left."""
+        return [cell for plan in self.plans for cell in plan.ahead(done)]
 
 
 def ordered(cells: Iterable[Cell], seed: int) -> tuple[Cell, ...]:

@@ -6,11 +6,12 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
+from streamlanes import certificate, wire
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.children import Child, Gone, Launcher
@@ -24,7 +25,7 @@ from streamlanes.probe.memory import MemoryReading, read_memory
 from streamlanes.probe.smaps import read_mappings
 from streamlanes.probe.stacks import tree_stacks
 from streamlanes.probe.tree import members
-from streamlanes.providers import Providers, providers
+from streamlanes.providers import Providers, Wanted, providers
 from streamlanes.record import Status, StatusName
 from streamlanes.samples import (
     ORIGIN,
@@ -90,13 +91,14 @@ class Tables:
 
 @dataclass(frozen=True)
 class Up:
-    """A pass at `ready`: the cell's process, its tree, tables and provider."""
+    """A pass at `ready`: the cell's process, its tree, tables and provider, what its interpreter is."""
 
     child: Child
     pids: tuple[int, ...]
     tables: Tables
     providers: Providers | None
     startup_s: float
+    interpreter: Mapping[str, object]
 
 
 class Bench:
@@ -123,9 +125,14 @@ class Bench:
         self._softirq_apart = softirq_apart
         self._bare_bytes: dict[str, int | None] = {}
 
+    @cached_property
+    def certificate(self) -> certificate.Certificate:
+        """The one that providers of this run show and its cells trust; made when a cell first needs it."""
+        return certificate.make(self.launcher.folder)
+
     def measure(self, cell: Cell) -> Facts:
         """Both passes of a cell. Raises CellEnded when it comes to no figures."""
-        full = build(cell.load(), cell.calls)
+        full = build(cell.load(), cell.calls).in_chunks(cell.tokens_per_chunk)
         schedule = full.head(cell.admitted(full))
         budget_s = cell.budget(full)
         timed, drained, after = self._timed(cell, schedule, budget_s)
@@ -143,6 +150,8 @@ class Bench:
             timed=timed,
             memory=memory,
             provider_cpus=float(self.sets.provider_processes),
+            tokens_per_chunk=cell.tokens_per_chunk,
+            grain_ms=cell.grain_ms,
         )
 
     def _lane(self, cell: Cell) -> Lane:
@@ -196,7 +205,7 @@ class Bench:
             ours_ns=ours + spent_ns(readings) + self._softirq_ns(host, after),
             spin_ms=(spin_before, spin_ms()),
             provider_stats=stats,
-            interpreter=word["facts"] if word else {},
+            interpreter=word["facts"] if word else up.interpreter,
             gc=word["gc"] if word else {},
             own=own,
             beside=tuple(said for said in beside if said),
@@ -259,15 +268,15 @@ class Bench:
             serving = None
             if cell.client_info.network:
                 processes = self.sets.provider_processes
-                fresh = providers(
-                    self.launcher,
-                    tables.schedule,
-                    tables.provider,
+                wanted = Wanted(
                     processes=processes,
                     ports=provider_ports(schedule.calls, self._somaxconn, processes),
                     hold=hold,
                     cpus=self.sets.provider,
+                    certificate=self.certificate if cell.axes.tls else None,
+                    behaviour=cell.provider,
                 )
+                fresh = providers(self.launcher, tables.schedule, tables.provider, wanted)
                 try:
                     serving = stack.enter_context(fresh)
                 except Gone as gone:
@@ -282,7 +291,7 @@ class Bench:
                 raise CellEnded(Status(StatusName.CRASHED, f"not ready after {START_S:.0f} s"))
             _expect(word, "ready")
             startup_s = (now_ns() - began) / 1e9
-            yield Up(child, members(child.pid), tables, serving, startup_s)
+            yield Up(child, members(child.pid), tables, serving, startup_s, word["facts"])
 
     def _spec(
         self, cell: Cell, schedule: Schedule, tables: Tables, serving: Providers | None, hold: bool
@@ -304,6 +313,9 @@ class Bench:
             },
             "hold": hold,
             "addresses": serving.addresses if serving else [],
+            "tls_ca": self.certificate.trusted if cell.axes.tls else None,
+            "api": cell.api or wire.DEFAULT,
+            "tokens_per_chunk": cell.tokens_per_chunk,
             "schedule": {"path": tables.schedule.path, "columns": tables.schedule.columns},
             "samples": {"path": tables.calls.path, "columns": tables.calls.columns},
         }

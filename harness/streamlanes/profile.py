@@ -2,32 +2,41 @@
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import TEXT_AXES, Axes, Cell, check
+from streamlanes.clients import CLIENTS
 from streamlanes.errors import UserError, unknown
+from streamlanes.knee import search_of
 from streamlanes.lanes import lane
+from streamlanes.plan import FixedPlan, InTurn, Plan
+from streamlanes.provider.behaviour import Behaviour
+from streamlanes.provider.faults import Fault
+from streamlanes.search import BOUND_MS, KneePlan, Search, search
+from streamlanes.spares import Spares
 
 MAX_BYTES = 1 << 20
 MAX_CELLS = 10_000
 CUSTOM = "custom"
 """The name of a profile whose matrix came from the command line."""
 
-OneOrMore = int | list[int]
+_YES_OR_NO = {"true": True, "false": False}
+T = TypeVar("T", bound="Matrix")
 
 
 class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[run]`. seed: of the cells' order. repeats: repetitions of every cell that does not say its own.
 
     budget_s: of every cell. memory: whether cells have a memory pass. warmup: a small cell of each
-    backend is run and thrown away before its first one counts.
+    backend is run and thrown away before its first one counts. spares: how many more repetitions a cell
+    may have in place of those that the host disturbed.
     """
 
     lane: str = "io"
@@ -36,12 +45,14 @@ class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     budget_s: int | float | None = None
     memory: bool = True
     warmup: bool = False
+    spares: int = 0
 
 
-class CellsTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One `[[cells]]`: every backend at every size, under every combination of the swept axes.
+class Matrix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every backend at every size, under every combination of the swept axes.
 
-    lane: another than the run's. sweep: axis -> values, one cell for each. set: axis -> value for all.
+    lane: another than the run's. sweep: axis -> values, one cell (or search) for each. set: axis -> value
+    for all.
     """
 
     backends: list[str]
@@ -49,59 +60,102 @@ class CellsTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     workload: str
     calls: list[int]
     lane: str | None = None
-    repeats: int | None = None
     set: dict[str, Any] = {}
     sweep: dict[str, list[Any]] = {}
 
 
+class CellsTable(Matrix, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One `[[cells]]`. repeats: of each of its cells, the run's own if None."""
+
+    repeats: int | None = None
+
+
+class KneeTable(Matrix, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One `[[knee]]`: a search for the highest total token rate (see `search`).
+
+    bound_ms: what stream lateness p99 is held to. start_per_s: the rate to begin with, the workload's own
+    if None.
+    """
+
+    workload: str = "steady"
+    bound_ms: int | float = BOUND_MS
+    start_per_s: int | float | None = None
+
+
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A whole profile. workload: axis -> value for every cell."""
+    """A whole profile. workload: axis -> value for every cell. provider: of every cell that has one."""
 
     name: str = ""
     run: RunTable = RunTable()
     cells: list[CellsTable] = []
+    knee: list[KneeTable] = []
     workload: dict[str, Any] = {}
+    provider: Behaviour | None = None
 
     def pythons(self) -> list[str]:
         """The interpreters that cells are to run under, as they were written, each once.
 
         Raises UserError for what can be neither path nor command.
         """
-        tables = [self.workload, *(table.set for table in self.cells)]
-        swept = (value for table in self.cells for value in table.sweep.get("python", []))
+        every: list[Matrix] = [*self.cells, *self.knee]
+        tables = [self.workload, *(table.set for table in every)]
+        swept = (value for table in every for value in table.sweep.get("python", []))
         written = [*(table["python"] for table in tables if "python" in table), *swept]
         for each in written:
             if not isinstance(each, str) or not each:
                 raise UserError(f"python is {each!r}; it must be an interpreter's path or command, as text")
         return _distinct(written)
 
-    def expand(self, python_names: Mapping[str, str] = MappingProxyType({})) -> list[Cell]:
-        """Every cell once per repetition, equal ones once. Raises UserError for anything not meant.
+    def plan(self, python_names: Mapping[str, str] = MappingProxyType({})) -> Plan:
+        """What is measured: the cells, those again that the host disturbed, then the searches.
+
+        Raises UserError for anything not meant.
 
         python_names: interpreter as written -> its name; one without a name keeps what was written.
         """
+        cells = FixedPlan(self.expand(python_names), self.run.seed)
+        return InTurn(cells, Spares(cells.cells, self.run.spares), KneePlan(self.searches(python_names)))
+
+    def expand(self, python_names: Mapping[str, str] = MappingProxyType({})) -> list[Cell]:
+        """Every cell of `[[cells]]` once per repetition, equal ones once. Raises UserError for anything not
+        meant, and where there is neither a cell nor a search."""
         found: dict[str, Cell] = {}
         for table in self.cells:
             for repetition in range(1, (table.repeats or self.run.repeats) + 1):
-                for backend, calls in itertools.product(table.backends, table.calls):
-                    for combination in _combinations(table.sweep):
-                        axes = {**self.workload, **table.set, **combination}
-                        if "python" in axes:
-                            axes["python"] = python_names.get(axes["python"], axes["python"])
-                        cell = self._cell(table, backend, calls, axes, repetition)
-                        found.setdefault(cell.id, cell)
-                        if len(found) > MAX_CELLS:
-                            raise UserError(f"more than {MAX_CELLS:,} cells; name fewer")
-        if not found:
+                for cell in self._cells(table, python_names, repetition):
+                    found.setdefault(cell.id, cell)
+                    if len(found) > MAX_CELLS:
+                        raise UserError(f"more than {MAX_CELLS:,} cells; name fewer")
+        if not found and not self.knee:
             raise UserError(f"profile {self.name or 'given'} names no cell; add a [[cells]] table")
         return list(found.values())
 
-    def _cell(
-        self, table: CellsTable, backend: str, calls: int, axes: dict[str, Any], repetition: int
-    ) -> Cell:
+    def searches(self, python_names: Mapping[str, str] = MappingProxyType({})) -> list[Search]:
+        """Every search of `[[knee]]`, equal ones once. Raises UserError for anything not meant."""
+        found: dict[str, Search] = {}
+        for table in self.knee:
+            for cell in self._cells(table, python_names, repetition=1):
+                one = search(cell, float(table.bound_ms), table.start_per_s)
+                found.setdefault(search_of(one.cell.id), one)
+                if len(found) > MAX_CELLS:
+                    raise UserError(f"more than {MAX_CELLS:,} searches; name fewer")
+        if self.knee and not found:
+            raise UserError(f"profile {self.name or 'given'}: [[knee]] names no backend or no size")
+        return list(found.values())
+
+    def _cells(self, table: Matrix, python_names: Mapping[str, str], repetition: int) -> Iterator[Cell]:
+        for backend, calls in itertools.product(table.backends, table.calls):
+            for combination in _combinations(table.sweep):
+                axes = {**self.workload, **table.set, **combination}
+                if "python" in axes:
+                    axes["python"] = python_names.get(axes["python"], axes["python"])
+                yield self._cell(table, backend, calls, axes, repetition)
+
+    def _cell(self, table: Matrix, backend: str, calls: int, axes: dict[str, Any], repetition: int) -> Cell:
         asked, name = parse_axes(axes), table.lane or self.run.lane
-        if backend in BACKENDS:
-            asked = asked.for_cell(BACKENDS[backend], lane(name).asks)
+        own = lane(name)
+        if backend in BACKENDS and table.client in own.clients:
+            asked = asked.that_matter(BACKENDS[backend], own.clients[table.client], own.asks)
         cell = Cell(
             lane=name,
             backend=backend,
@@ -112,9 +166,18 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             repetition=repetition,
             budget_s=self.run.budget_s,
             memory=self.run.memory and repetition == 1,
+            provider=self._provider(table.client),
         )
         check(cell)
         return cell
+
+    def _provider(self, client: str) -> Behaviour | None:
+        """What the table says, where it says anything and the client has a provider."""
+        without = client in CLIENTS and not CLIENTS[client].network
+        return None if without or self.provider == Behaviour() else self.provider
+
+
+_TABLES = {"run": RunTable, "cells": CellsTable, "knee": KneeTable, "provider": Behaviour}
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,7 +185,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
 
     Any of backends, clients, calls, workload, lane and settings replaces the profile's matrix, with
     one repetition. What is not named is as usual in the lane; backends and client that it leaves open
-    come from the profile.
+    come from the profile. knee: likewise, and in place of cells of the matrix their knees are sought.
     """
 
     backends: list[str] = []
@@ -133,6 +196,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, list[Any]] = {}
     repeats: int | None = None
     budget_s: float | None = None
+    knee: bool = False
 
     def applied(self, profile: Profile) -> Profile:
         """The profile with these wishes granted."""
@@ -142,32 +206,42 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
             repeats=self.repeats or profile.run.repeats,
             budget_s=self.budget_s if self.budget_s is not None else profile.run.budget_s,
         )
-        name, cells = profile.name, profile.cells
-        if self.backends or self.clients or self.calls or self.workload or self.lane or self.settings:
-            name, cells = CUSTOM, self._matrix(profile)
+        changed: dict[str, Any] = {"run": run}
+        if self.knee:
+            if self.repeats:
+                raise UserError(
+                    "--repeats means nothing to --knee: a search repeats what is in doubt; leave it out"
+                )
+            changed |= {"name": CUSTOM, "cells": [], "knee": self._matrix(profile, KneeTable)}
+        elif self.backends or self.clients or self.calls or self.workload or self.lane or self.settings:
+            cells = self._matrix(profile, CellsTable, repeats=self.repeats or 1)
+            changed |= {"name": CUSTOM, "cells": cells, "knee": []}
         elif self.repeats:
-            cells = [msgspec.structs.replace(each, repeats=self.repeats) for each in cells]
-        return msgspec.structs.replace(profile, name=name, run=run, cells=cells)
+            changed["cells"] = [msgspec.structs.replace(each, repeats=self.repeats) for each in profile.cells]
+        return msgspec.structs.replace(profile, **changed)
 
-    def _matrix(self, profile: Profile) -> list[CellsTable]:
-        if not profile.cells:
+    def _matrix(self, profile: Profile, kind: type[T], **more: Any) -> list[T]:
+        tables: list[Matrix] = [*profile.cells, *profile.knee]
+        if not tables:
             raise UserError(f"profile {profile.name} names no cell to take the rest from")
         usual = lane(self.lane or profile.run.lane).usual
-        known = list(usual.backends) or _distinct(name for one in profile.cells for name in one.backends)
+        names = list(usual.backends) or _distinct(name for one in tables for name in one.backends)
+        if kind is KneeTable:  # a bounded backend keeps fewer in flight than a knee is sought with
+            names = [name for name in names if name not in BACKENDS or not BACKENDS[name].bounded]
         replaced = {usual.instead.get(axis) for axis in self.settings}
         kept = {axis: list(values) for axis, values in usual.sweep.items() if axis not in replaced}
         sweep = kept | self.settings
         return [
-            CellsTable(
-                backends=self.backends or known,
+            kind(
+                backends=self.backends or names,
                 client=client,
                 workload=self.workload or ("trace" if "trace" in self.settings else usual.workload),
                 calls=self.calls or [usual.calls],
-                repeats=self.repeats or 1,
                 set={axis: values[0] for axis, values in sweep.items() if len(values) == 1},
                 sweep={axis: values for axis, values in sweep.items() if len(values) > 1},
+                **more,
             )
-            for client in self.clients or [usual.client or profile.cells[0].client]
+            for client in self.clients or [usual.client or tables[0].client]
         ]
 
 
@@ -201,6 +275,8 @@ def parse(text: bytes, source: str, name: str) -> Profile:
         raise UserError(f"profile {source}: {_hint(str(error))}") from None
     except RecursionError:
         raise UserError(f"profile {source}: nested too deeply; a profile has three levels") from None
+    if not 0 <= found.run.spares <= 10:
+        raise UserError(f"profile {source}: spares is {found.run.spares}; it must be from 0 to 10")
     for repeats in (found.run.repeats, *(table.repeats for table in found.cells)):
         if repeats is not None and not 1 <= repeats <= 1000:
             raise UserError(f"profile {source}: repeats is {repeats}; it must be from 1 to 1000")
@@ -225,7 +301,8 @@ def parse_axes(values: dict[str, Any]) -> Axes:
 
 
 def parse_setting(text: str) -> tuple[str, list[Any]]:
-    """`axis=value[,value...]` from the command line: each value a number, a word, or median~sigma."""
+    """`axis=value[,value...]` from the command line: each value a number, true or false, a word,
+    median~sigma or median^tail."""
     axis, equals, values = text.partition("=")
     if not equals or not values:
         raise UserError(f"--set {text!r}: write it as axis=value")
@@ -236,9 +313,12 @@ def parse_setting(text: str) -> tuple[str, list[Any]]:
 
 
 def _value(text: str) -> Any:
-    median, tilde, sigma = text.partition("~")
-    if tilde:
-        return {"median": _value(median), "sigma": _value(sigma)}
+    if text in _YES_OR_NO:
+        return _YES_OR_NO[text]
+    for mark, second in (("~", "sigma"), ("^", "tail")):
+        median, marked, value = text.partition(mark)
+        if marked:
+            return {"median": _value(median), second: _value(value)}
     for kind in (int, float):
         try:
             return kind(text)
@@ -257,11 +337,13 @@ def _combinations(sweep: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 def _hint(message: str) -> str:
     """msgspec's message, with the nearest key where it names an unknown one."""
+    if fault := re.search(r"enum value '([^']*)' .*provider[.]faults", message):
+        return str(unknown("fault", fault[1], Fault))
     found = re.search(r"unknown field `(\w+)`(?: - at `([^`]*)`)?", message)
     if not found:
         return message
     where = found[2] or ""
-    table: Any = RunTable if ".run" in where else CellsTable if ".cells" in where else Profile
+    table: Any = next((table for name, table in _TABLES.items() if f"$.{name}" in where), Profile)
     return str(
         unknown(f"key in {where.removeprefix('$.') or 'the profile'}", found[1], table.__struct_fields__)
     )

@@ -1,10 +1,10 @@
 """How a run shows itself while it goes: a bar on a terminal, plain lines elsewhere, records as JSON."""
 
 import sys
-from collections.abc import Mapping, Sequence
 from typing import IO
 
 from streamlanes.cells import Cell
+from streamlanes.estimate import Outlook
 from streamlanes.lanes import lane
 from streamlanes.record import Record, StatusName, encode
 from streamlanes.runner import Tells
@@ -12,11 +12,10 @@ from streamlanes.words import quantity, title
 
 
 class Plain:
-    """A line when a cell is done: for logs and pipes."""
+    """A line when a cell is done: for logs and pipes. A search that ends early makes the total smaller."""
 
-    def __init__(self, total: int, done: int, out: IO[str]) -> None:
-        self._total = total
-        self._done = done
+    def __init__(self, outlook: Outlook, out: IO[str]) -> None:
+        self._outlook = outlook
         self._out = out
 
     def begin(self, cell: Cell) -> None:
@@ -24,8 +23,8 @@ class Plain:
 
     def end(self, cell: Cell, record: Record) -> None:
         """One line with how the cell ended."""
-        self._done += 1
-        print(f"[{self._done}/{self._total}] {cell.id}  {ending(record)}", file=self._out, flush=True)
+        done, left = self._outlook.done, self._outlook.left
+        print(f"[{done}/{done + left}] {cell.id}  {ending(record)}", file=self._out, flush=True)
 
 
 class Json:
@@ -48,12 +47,12 @@ class Bar:
     """rich's progress bar, in seconds of the estimate. It is redrawn once a second and no more often:
     drawing takes CPU that the cell under way could miss."""
 
-    def __init__(self, seconds: Mapping[str, float], done: Sequence[Record]) -> None:
+    def __init__(self, outlook: Outlook) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn
 
-        self._seconds = seconds
-        self._left = set(seconds) - {record.cell.id for record in done}
+        self._outlook = outlook
+        self._passed_s = 0.0
         self._console = Console(stderr=True)
         self._progress = Progress(
             BarColumn(),
@@ -62,20 +61,19 @@ class Bar:
             transient=True,
             refresh_per_second=1,
         )
-        total = sum(seconds.values())
-        self._task = self._progress.add_task(self._state(), total=total)
-        self._progress.update(self._task, completed=total - self._left_s())
+        self._task = self._progress.add_task(self._state(), total=outlook.left_s)
         self._progress.start()
 
     def begin(self, cell: Cell) -> None:
         """Name the cell under way."""
-        about = f"{cell.id} (about {self._seconds[cell.id]:.0f} s)"
+        about = f"{cell.id} (about {self._outlook.seconds(cell):.0f} s)"
         self._progress.update(self._task, description=f"{self._state()}  {about}")
 
     def end(self, cell: Cell, record: Record) -> None:
         """One step on; what did not go well stays on the screen."""
-        self._left.discard(cell.id)
-        self._progress.update(self._task, advance=self._seconds[cell.id], description=self._state())
+        self._passed_s += self._outlook.seconds(cell)
+        total = self._passed_s + self._outlook.left_s
+        self._progress.update(self._task, total=total, completed=self._passed_s, description=self._state())
         if record.status.name is not StatusName.OK:
             self._console.print(f"{cell.id}  {ending(record)}", markup=False, highlight=False)
 
@@ -83,12 +81,9 @@ class Bar:
         """Give the terminal back."""
         self._progress.stop()
 
-    def _left_s(self) -> float:
-        return sum(self._seconds[each] for each in self._left)
-
     def _state(self) -> str:
-        cells = f"{len(self._seconds) - len(self._left)} of {len(self._seconds)} cells"
-        return f"{cells}, about {duration(self._left_s())} left"
+        done, left = self._outlook.done, self._outlook.left
+        return f"{done} of {done + left} cells, about {duration(self._outlook.left_s)} left"
 
 
 def duration(seconds: float) -> str:

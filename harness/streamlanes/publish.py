@@ -1,28 +1,30 @@
-"""A run made quotable: `python -m streamlanes.publish RUN` (or `make publish`).
+"""Runs made quotable: `python -m streamlanes.publish RUN` (or `make publish`).
 
-It copies the run's records to results/published/<machine>/<profile>/, draws its charts there as SVG,
-and renders README.md from docs/README.template.md, so that every figure in the README is taken from
-a committed record and from nowhere else.
+It copies the run's records to results/published/<machine>/<profile>/ and draws its charts there as
+SVG. README.md is then rendered from docs/README.template.md and from all runs published for that
+machine, so that every figure in it is taken from a committed record and from nowhere else.
 
-A template line may hold
-  {{machine}}                       the machine line of the published run
-  {{chart NAME}}                    the path of a chart
-  {{table CLIENT WORKLOAD}}         the table of one client and workload, in Markdown
-  {{answer}}                        the run's answer
-  {{figure CELL PATH}}              one figure with its unit, median over the cell's repetitions
-  {{ratio CELL_A CELL_B PATH}}      A over B, paired by repetition, with its interval
+Every place in the template names the profile whose run it is taken from:
+  {{machine PROFILE}}                       the machine line
+  {{chart PROFILE NAME}}                    the path of a chart
+  {{table PROFILE CLIENT WORKLOAD [AXIS]}}  the table of one client and workload, in Markdown: every
+                                            backend as it comes, or also what was swept over AXIS
+  {{answer PROFILE}}                        the run's answer
+  {{figure PROFILE CELL PATH}}              one figure with its unit, median over the cell's repetitions
+  {{ratio PROFILE CELL_A CELL_B PATH}}      A over B, paired by repetition, with its interval
 where CELL is a cell's id without its repetition (io/asyncio/streams/steady/10000).
 """
 
+import inspect
 import re
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from streamlanes.advise import answer
 from streamlanes.errors import UserError
-from streamlanes.journal import INFO, RECORDS
+from streamlanes.journal import INFO, RECORDS, read_info
 from streamlanes.lanes import lane as lane_named
 from streamlanes.lanes.base import Lane, Metric
 from streamlanes.probe.machine import slug
@@ -31,7 +33,8 @@ from streamlanes.report.caption import machine_line
 from streamlanes.report.charts import draw
 from streamlanes.report.load import Run, find_run, load_run
 from streamlanes.report.tables import tables
-from streamlanes.stats import paired_ratio, pool
+from streamlanes.series import select
+from streamlanes.stats import paired, paired_ratio, pool
 from streamlanes.words import quantity
 
 TEMPLATE = Path("docs/README.template.md")
@@ -42,9 +45,15 @@ _PLACE = re.compile(r"\{\{(\w+)((?: [^\s{}]+)*)\}\}")
 
 
 def publish(folder: Path) -> Path:
-    """Copy a run, draw its charts, render the README. Returns the published folder."""
-    run = load_run(folder)
-    into = PUBLISHED / slug(run.records[0].machine) / str(run.info["profile"]["name"])
+    """Copy a finished run and draw its charts; returns the published folder. Raises UserError for one
+    that is not finished."""
+    run, info = load_run(folder), read_info(folder)
+    if info is None:
+        raise UserError(f"{folder / INFO} is not of this version; measure the run again")
+    left = len(info["profile"]["cells"]) - len(run.records)
+    if left > 0 or not run.records:
+        raise UserError(f"{folder}: {left:,} cells are not measured yet; continue the run, then publish it")
+    into = PUBLISHED / slug(run.records[0].machine) / str(info["profile"]["name"])
     kept = {name: (folder / name).read_bytes() for name in (INFO, RECORDS)}
     if into.exists():
         shutil.rmtree(into)  # also when it is the run itself, published again
@@ -55,85 +64,135 @@ def publish(folder: Path) -> Path:
         for chart in draw(run, lane_named(name), into):
             if chart.png is not None:
                 chart.png.unlink()  # SVG is small and enough for a page
-    README.write_text(render(TEMPLATE.read_text(encoding="utf-8"), load_run(into)), encoding="utf-8")
     return into
 
 
-def render(template: str, run: Run) -> str:
-    """The template with every place filled from the run. Raises UserError for a place that cannot be."""
-    lane = lane_named(run.records[0].cell.lane)
-    fill: dict[str, Callable[..., str]] = {
-        "machine": lambda: machine_line(run.records[0].machine),
-        "chart": lambda name: f"{run.folder.as_posix()}/{name}.svg",
-        "table": lambda client, workload: _table(run.records, lane, client, workload),
-        "answer": lambda: "\n".join(answer(run.records, lane)),
-        "figure": lambda cell, path: _figure(run.records, lane, cell, path),
-        "ratio": lambda one, other, path: _ratio(run.records, lane, one, other, path),
-    }
+def published(machine: Path) -> dict[str, Run]:
+    """Every run in a machine's published folder, by profile."""
+    return {path.parent.name: load_run(path.parent) for path in sorted(machine.glob(f"*/{RECORDS}"))}
+
+
+def profiles(template: str) -> set[str]:
+    """The profiles that the template takes something from."""
+    return {place[2].split()[0] for place in _PLACE.finditer(template) if place[2]}
+
+
+def render(template: str, runs: Mapping[str, Run]) -> str:
+    """The template with every place filled from the runs, which are given by profile. Raises UserError
+    for a place that cannot be."""
 
     def filled(place: re.Match[str]) -> str:
-        kind, given = place[1], place[2].split()
-        if kind not in fill:
+        kind, (profile, *words) = place[1], place[2].split() or [""]
+        if kind not in _FILL:
             raise UserError(f"{TEMPLATE}: {place[0]}: no such place")
+        if profile not in runs:
+            raise UserError(f"{TEMPLATE}: {place[0]}: no run of a profile {profile!r} is published here")
         try:
-            return fill[kind](*given)
+            given = inspect.signature(_FILL[kind]).bind(runs[profile], *words)
         except TypeError:
             raise UserError(f"{TEMPLATE}: {place[0]}: wrong number of words") from None
+        return _FILL[kind](*given.args)
 
     return _PLACE.sub(filled, template)
 
 
-def _cell(records: Sequence[Record], cell: str) -> list[Record]:
-    found = [record for record in records if record.cell.id.rpartition("/")[0] == cell]
+def _lane(run: Run) -> Lane:
+    return lane_named(run.records[0].cell.lane)
+
+
+def _cell(run: Run, cell: str) -> list[Record]:
+    found = [record for record in run.records if record.cell.id.rpartition("/")[0] == cell]
     if not found:
-        raise UserError(f"{TEMPLATE}: the published run has no cell {cell}")
+        raise UserError(f"{TEMPLATE}: the published run {run.folder.name} has no cell {cell}")
     return found
 
 
-def _metric(lane: Lane, path: str) -> Metric:
-    for metric in lane.metrics:
+def _metric(run: Run, path: str) -> Metric:
+    for metric in _lane(run).metrics:
         if metric.path == path:
             return metric
     raise UserError(f"{TEMPLATE}: no figure {path}")
 
 
-def _figure(records: Sequence[Record], lane: Lane, cell: str, path: str) -> str:
-    metric = _metric(lane, path)
-    values = [value for record in _cell(records, cell) if (value := record.figure(path)) is not None]
+def _machine(run: Run) -> str:
+    return machine_line(run.records[0].machine)
+
+
+def _chart(run: Run, name: str) -> str:
+    path = run.folder / f"{name}.svg"
+    if not path.is_file():
+        raise UserError(f"{TEMPLATE}: the published run {run.folder.name} has no chart {name}")
+    return path.as_posix()
+
+
+def _answer(run: Run) -> str:
+    return "\n".join(answer(run.records, _lane(run)))
+
+
+def _figure(run: Run, cell: str, path: str) -> str:
+    metric = _metric(run, path)
+    values = [value for record in _cell(run, cell) if (value := record.figure(path)) is not None]
     if not values:
         raise UserError(f"{TEMPLATE}: {cell} has no figure {path}")
     return quantity(pool(values, metric.pool), metric.unit)
 
 
-def _ratio(records: Sequence[Record], lane: Lane, one: str, other: str, path: str) -> str:
-    _metric(lane, path)
-    ours = {r.cell.repetition: r.figure(path) for r in _cell(records, one) if r.clean}
-    theirs = {r.cell.repetition: r.figure(path) for r in _cell(records, other) if r.clean}
-    both = [which for which in ours if ours[which] and theirs.get(which)]
-    if not both:
+def _ratio(run: Run, one: str, other: str, path: str) -> str:
+    _metric(run, path)
+    ours, theirs = paired(_clean(run, one, path), _clean(run, other, path))
+    if not ours:
         raise UserError(f"{TEMPLATE}: {one} and {other} share no clean repetition with {path}")
-    found = paired_ratio([ours[r] or 0.0 for r in both], [theirs[r] or 0.0 for r in both])
+    found = paired_ratio(ours, theirs)
     interval = "" if found.low is None else f" [{found.low:.2f}, {found.high:.2f}]"
     return f"{found.value:.2f}x{interval}"
 
 
-def _table(records: Sequence[Record], lane: Lane, client: str, workload: str) -> str:
-    for table in tables(records, lane):
+def _clean(run: Run, cell: str, path: str) -> dict[int, float]:
+    pairs = ((record.cell.repetition, record.figure(path)) for record in _cell(run, cell) if record.clean)
+    return {repetition: value for repetition, value in pairs if value}
+
+
+def _table(run: Run, client: str, workload: str, axis: str | None = None) -> str:
+    lane = _lane(run)
+    own = [record for record in run.records if record.cell.lane == lane.name]
+    for table in tables(select(own, axis, single=True), lane):
         if (table.client, table.workload) == (client, workload):
             heads = ["calls", "backend", *table.heads, "note"]
             rows = [[row.calls, row.line, *row.figures, row.note] for row in table.rows]
             rule = ["--:", ":--", *["--:"] * len(table.heads), ":--"]
             return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *rows))
-    raise UserError(f"{TEMPLATE}: the published run has no table of {client} and {workload}")
+    raise UserError(
+        f"{TEMPLATE}: the published run {run.folder.name} has no table of {client} and {workload}"
+    )
+
+
+_FILL: dict[str, Callable[..., str]] = {
+    "machine": _machine,
+    "chart": _chart,
+    "table": _table,
+    "answer": _answer,
+    "figure": _figure,
+    "ratio": _ratio,
+}
+"""What fills a place, by its kind: the run first, then the words that follow the profile."""
 
 
 def main() -> None:
-    """Publish the run named on the command line, or the newest."""
+    """Publish the run named on the command line, or the newest; render the README once every run that
+    the template names is published."""
     named = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     try:
-        print(publish(find_run(named, Path("results"))))
+        into = publish(find_run(named, Path("results")))
+        print(into)
+        template, runs = TEMPLATE.read_text(encoding="utf-8"), published(into.parent)
+        if absent := sorted(profiles(template) - runs.keys()):
+            print(f"{README} is left as it was: {TEMPLATE} also needs a published {', '.join(absent)}")
+        else:
+            README.write_text(render(template, runs), encoding="utf-8")
     except UserError as error:
         sys.exit(f"streamlanes: {error}")
+    except OSError as error:
+        sys.exit(f"streamlanes: {error.filename}: {error.strerror}; publish in the repository's own folder")
 
 
 if __name__ == "__main__":

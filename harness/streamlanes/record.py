@@ -40,6 +40,8 @@ class FlagName(enum.StrEnum):
     NOISY_HOST = "noisy-host"
     ACCEPT_LIMITED = "accept-limited"
     CPU_THROTTLED = "cpu-throttled"
+    BELOW_TIMER_GRAIN = "below-timer-grain"
+    BUFFERED_PATH = "buffered-path"
 
 
 NOTES = frozenset({FlagName.BOUNDED})
@@ -77,7 +79,8 @@ class Flag(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class CellInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was measured. `id` is the cell's identity within a run; `axes` holds resolved values, `asked`
-    those that the profile or the command line had set."""
+    those that the profile or the command line had set, `provider` what the profile set of the provider.
+    `knee_bound_ms`: of a step of a knee search the bound it was held to, null for every other cell."""
 
     id: str
     lane: str
@@ -88,6 +91,8 @@ class CellInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     repetition: int
     axes: dict[str, Any]
     asked: dict[str, Any] = {}
+    provider: dict[str, Any] = {}
+    knee_bound_ms: float | None = None
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,5 +1,6 @@
 """From facts to a record: the lane's metrics evaluated, every null with its reason."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -104,6 +105,8 @@ def info(cell: Cell, interpreter: Mapping[str, Any]) -> CellInfo:
         repetition=cell.repetition,
         axes=axes,
         asked=msgspec.to_builtins(cell.asked),
+        provider=cell.provider.set_values() if cell.provider else {},
+        knee_bound_ms=cell.knee_bound_ms,
     )
 
 
@@ -114,13 +117,16 @@ def provider(facts: Facts) -> dict[str, Any]:
         return {}
     late = [each["lateness_ms"] for each in said]
     stamps = facts.timed.provider
-    waited_ns = stamps.accepted - facts.timed.calls.connected if stamps else None
+    connected = facts.timed.calls.connected
+    told = connected > 0  # a library may not say when it was connected
+    waited_ns = (stamps.accepted - connected)[told] if stamps else None
     return {
         "processes": len(said),
         "cpus": facts.provider_cpus,
         "requests": _total(said, "requests"),
         "peak_in_flight": _total(said, "peak_in_flight"),  # of several processes: not at one instant
         "abandoned": _total(said, "abandoned"),
+        "faults": _counts(said, "faults"),
         "late_accepts": None if waited_ns is None else int((waited_ns > LATE_ACCEPT_NS).sum()),
         "lateness_ms": late[0],
     }
@@ -133,6 +139,13 @@ def _grouped(groups: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 def _total(said: tuple[Mapping[str, Any], ...], name: str) -> int:
     return sum(int(each[name]) for each in said)
+
+
+def _counts(said: tuple[Mapping[str, Any], ...], name: str) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for each in said:
+        found.update(each[name])
+    return dict(found)
 
 
 def _put(groups: dict[str, dict[str, Any]], path: str, figure: Any) -> None:

@@ -28,9 +28,15 @@ def schedule_columns(calls: int, tokens: int) -> tuple[Column, ...]:
 
 
 def call_columns(calls: int, tokens: int) -> tuple[Column, ...]:
-    """What a cell stamps: of a call its begin, connected, sent and end (CLOCK_MONOTONIC ns), its
-    outcome and token count; of a token when it was received."""
-    per_call = ("begin", "connected", "sent", "end", "outcome", "count")
+    """What a cell stamps, 0 where it did not come to it.
+
+    Of a call: when it began, was connected, was sent, brought its first event, its first token that a
+    reader sees, and ended (CLOCK_MONOTONIC ns); its outcome; its count of tokens; usage: the provider's
+    own count of them; no_sentinel: 1 if it ended ok by its finish reason alone. Of a token: when it was
+    received.
+    """
+    stamps = ("begin", "connected", "sent", "first_event", "first_visible", "end")
+    per_call = (*stamps, "outcome", "count", "usage", "no_sentinel")
     return (*((name, calls) for name in per_call), ("received", tokens))
 
 

@@ -1,11 +1,12 @@
 """Which records belong together: the repetitions of a point, and the points of a line. Pure.
 
 A line is a backend; where one backend was measured with several settings of an axis side by side
-(thread stacks of 256 KiB and 8 MiB), each setting is a line of its own and named so.
+(thread stacks of 256 KiB and 8 MiB), each setting is a line of its own and named so, but for the one
+it has when nothing is asked.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,9 @@ from streamlanes.lanes.base import Pool
 from streamlanes.record import FlagName, Record, StatusName
 from streamlanes.stats import pool
 from streamlanes.words import plain, why_missing
+
+_UNKNOWN = "default"
+"""A value that nothing set and no cell that ran has told."""
 
 _UNITS = (("_per_s", "/s"), ("_kib", " KiB"), ("_ms", " ms"), ("_s", " s"))
 
@@ -82,11 +86,17 @@ def points(records: Iterable[Record]) -> list[Point]:
     """The records as points, by client, workload, calls and line; backends in the registry's order."""
     known = list(records)
     varied = _varied(known)
+    plainly = _plainly(known, varied)
     groups: dict[tuple[str, str, int, Line], list[Record]] = defaultdict(list)
     for record in known:
         cell = record.cell
-        axes = varied[_family(record)]
-        line = Line(cell.backend, tuple((axis, _text(cell.axes.get(axis))) for axis in axes))
+        family = _family(record)
+        variant = (
+            (axis, _text(cell.axes.get(axis)))
+            for axis in varied[family]
+            if axis in cell.asked and _text(cell.axes.get(axis)) != plainly[family].get(axis)
+        )
+        line = Line(cell.backend, tuple(variant))
         groups[cell.client, cell.workload, cell.calls, line].append(record)
     found = [
         Point(
@@ -102,12 +112,12 @@ def points(records: Iterable[Record]) -> list[Point]:
 
 
 def select(
-    records: Iterable[Record], varied: str | None, *, single: bool = False, beside: Collection[str] = ()
+    records: Iterable[Record], varied: str | None, *, single: bool = False, lines: Collection[str] = ()
 ) -> list[Record]:
     """The records a chart is about: those that sweep the axis `varied`, or without one those of the
     main comparison, in which every backend runs as it comes.
 
-    single: also of a family that has one value of the axis only. beside: axes that may be swept besides.
+    single: also of a family that has one value of the axis only. lines: axes that may be swept besides.
     What all cells of a family were asked for (a seed, a token count) is the run's frame and no sweep.
     """
     families: dict[tuple[str, str, int, str], list[Record]] = defaultdict(list)
@@ -115,13 +125,18 @@ def select(
         families[_family(record)].append(record)
     found: list[Record] = []
     for family in families.values():
-        swept = {axis for record in family for axis in record.cell.asked} - _common(family) - set(beside)
+        swept = {axis for record in family for axis in record.cell.asked} - _common(family) - set(lines)
         if varied is None:
             default = [record for record in family if not swept & set(record.cell.asked)]
             found += default or family
-        elif single or len({_text(record.cell.axes.get(varied)) for record in family}) > 1:
+        elif single or len(_values(varied, family)) > 1:
             found += [record for record in family if not (swept - {varied}) & set(record.cell.asked)]
     return found
+
+
+def _values(axis: str, family: Sequence[Record]) -> set[str]:
+    """What an axis was set to. A cell that never ran does not know what its interpreter would set."""
+    return {_text(value) for record in family if (value := record.cell.axes.get(axis)) is not None}
 
 
 def _common(family: Sequence[Record]) -> set[str]:
@@ -140,7 +155,8 @@ def setting(axis: str, value: str) -> str:
     """An axis and its value in words: `stack_kib`, `256` is `stack 256 KiB`."""
     for suffix, unit in _UNITS:
         if axis.endswith(suffix):
-            return f"{axis.removesuffix(suffix)} {value}{unit}".replace("_", " ")
+            amount = value if value == _UNKNOWN else f"{value}{unit}"
+            return f"{axis.removesuffix(suffix)} {amount}".replace("_", " ")
     return f"{axis} {value}".replace("_", " ")
 
 
@@ -182,6 +198,19 @@ def _varied(records: Sequence[Record]) -> dict[tuple[str, str, int, str], list[s
     )
 
 
+def _plainly(
+    records: Sequence[Record], varied: Mapping[tuple[str, str, int, str], Sequence[str]]
+) -> dict[tuple[str, str, int, str], dict[str, str]]:
+    """The value of each varied axis where a family was not asked for any."""
+    found: dict[tuple[str, str, int, str], dict[str, str]] = defaultdict(dict)
+    for record in records:
+        axes = varied[_family(record)]
+        if not set(axes) & record.cell.asked.keys():
+            values = {axis: value for axis in axes if (value := record.cell.axes.get(axis)) is not None}
+            found[_family(record)] |= {axis: _text(value) for axis, value in values.items()}
+    return found
+
+
 def _bounded(record: Record) -> bool:
     width = record.figure("cell.axes.width")
     by_width = width is not None and width < record.cell.calls
@@ -189,9 +218,11 @@ def _bounded(record: Record) -> bool:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, (int, float)):
         return plain(value)
-    return "default" if value is None else str(value)
+    return _UNKNOWN if value is None else str(value)
 
 
 def _size(value: str) -> tuple[float, str]:

@@ -1,7 +1,7 @@
 """Repetitions into one figure, and two cells into a ratio with its interval. Pure."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
@@ -71,8 +71,17 @@ def t95(degrees: int) -> float:
     return next(value for least, value in _T_LATER if degrees >= least)
 
 
+def paired(a: Mapping[int, float], b: Mapping[int, float]) -> tuple[list[float], list[float]]:
+    """Figures by repetition, side by side: those of the same repetition, measured next to each other; then
+    what is left over in order, for a repetition in place of a spoilt one has another number."""
+    both = sorted(a.keys() & b.keys())
+    of_a, of_b = ([*both, *sorted(one.keys() - both)] for one in (a, b))
+    pairs = min(len(of_a), len(of_b))
+    return [a[i] for i in of_a[:pairs]], [b[i] for i in of_b[:pairs]]
+
+
 def paired_ratio(a: Sequence[float], b: Sequence[float]) -> Ratio:
-    """a over b, the i-th of each from the same repetition.
+    """a over b, the i-th of each from the same repetition (see `paired`).
 
     The logarithms are averaged, so that a/b and b/a say the same thing. Raises ValueError for
     unequal lengths, no pair, or a figure at or below zero (which has no ratio).

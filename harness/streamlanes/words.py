@@ -41,6 +41,8 @@ def quantity(value: float, unit: str) -> str:
 def title(path: str) -> str:
     """A figure's short name from its path: `time.cpu_us_per_token` is `CPU/token`."""
     group, *names = path.split(".")
+    if names == ["per_s"]:
+        return "rate"
     words = [[_SPELLED.get(w, w) for w in name.split("_") if w not in _UNIT_SUFFIXES] for name in names]
     text = " ".join(word for name in words for word in name).replace(" per ", "/")
     if text == "per":  # `work.per_s`: what is done a second

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from jobs_fakes import setting as opened_with
 from jobs_fakes import small_schedule, tables
 from streamlanes.backends.base import drive
 from streamlanes.cpu.base import KernelError
@@ -28,7 +29,7 @@ def both() -> Iterator[tuple[Table, Table]]:
 
 def done(both: tuple[Table, Table], **setting: object) -> CpuJob:
     """Every document processed by a job of this setting, which is closed again."""
-    job = CpuJob(*both, None, **{**SETTING, **setting})
+    job = CpuJob(opened_with(both[0]), both[1], None, **{**SETTING, **setting})
     job.open()
 
     async def main() -> None:

@@ -1,76 +1,16 @@
 """The provider over real sockets: streams, the hold, its statistics, and bad input."""
 
-import asyncio
 import json
 import socket
-import threading
 
 import pytest
-import uvloop
 
-from jobs_fakes import small_schedule, tables
-from streamlanes.provider.server import MAX_BODY_BYTES, listen, serve
-from streamlanes.provider.streams import Streams
-from streamlanes.samples import Table, provider_columns
+from serving import Serving, answer
+from streamlanes.provider.connection import MAX_BODY_BYTES
+from streamlanes.provider.server import listen
 from streamlanes.wire.http1 import ResponseDecoder, post
 from streamlanes.wire.openai import request_body
 from streamlanes.wire.sse import EventDecoder
-
-
-class Serving:
-    """A provider in a thread."""
-
-    def __init__(self, hold: bool, calls: int = 4) -> None:
-        self.plan = small_schedule(calls)
-        self.schedule, self._unused = tables(self.plan)
-        self.stamps = Table.create("provider", provider_columns(self.plan.calls, self.plan.tokens))
-        self._hold = hold
-        self._up = threading.Event()
-        self._thread = threading.Thread(target=lambda: uvloop.run(self._main()))
-        self._thread.start()
-        assert self._up.wait(30)
-
-    async def _main(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._loop, self._stop = loop, loop.create_future()
-        self.streams = Streams(loop, self.schedule, self.stamps, tick_ns=1_000_000, hold=self._hold)
-        sockets = listen("127.0.0.1", [0])
-        self.address = sockets[0].getsockname()
-        self._up.set()
-        await serve(self.streams, sockets, self._stop)
-
-    def close(self) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set_result, None)
-        self._thread.join(30)
-        assert not self._thread.is_alive()
-        for table in (self.schedule, self._unused, self.stamps):
-            table.close()
-
-    def connect(self) -> socket.socket:
-        return socket.create_connection(self.address, timeout=30)
-
-    def ask(self, data: bytes) -> tuple[int, bytes]:
-        """Send bytes, read one whole answer."""
-        with self.connect() as connection:
-            connection.sendall(data)
-            return answer(connection)
-
-    def chat(self, prompt: str) -> tuple[int, bytes]:
-        return self.ask(post("127.0.0.1", "/v1/chat/completions", request_body(prompt)))
-
-    def stats(self) -> dict[str, object]:
-        return json.loads(self.ask(b"GET /sim/stats HTTP/1.1\r\nHost: x\r\n\r\n")[1])
-
-
-def answer(connection: socket.socket) -> tuple[int, bytes]:
-    decoder = ResponseDecoder()
-    body = b""
-    while not decoder.complete:
-        data = connection.recv(65536)
-        if not data:
-            break
-        body += decoder.feed(data)
-    return decoder.status, body
 
 
 @pytest.fixture
@@ -98,6 +38,19 @@ def test_a_call_gets_its_tokens_and_its_stamps(serving: Serving):
     offset = serving.plan.offset_ns
     for row in range(first[2], first[3]):
         assert serving.stamps["sent"][row] >= serving.stamps["seen"][2] + offset[row], "never early"
+
+
+def test_tokens_that_are_due_at_once_go_in_one_write():
+    up = Serving(hold=False, calls=1, gap_ms=0.001, tokens=50.0)
+    status, body = up.chat("[call 0] hi")
+    sent = list(up.stamps["sent"])
+    counted = up.streams.counts.tokens
+    up.close()
+    assert status == 200
+    assert len(EventDecoder().feed(body)) == 50 + 3
+    assert counted == 50
+    assert 0 not in sent
+    assert len(set(sent)) <= 2, "one write; two where a tick ends between them"
 
 
 def test_without_an_index_the_next_free_call_is_taken(serving: Serving):
@@ -254,3 +207,53 @@ def test_a_prompt_in_parts_names_its_call_too(serving: Serving):
 def test_a_taken_port_is_an_error():
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="in use"):
         listen("127.0.0.1", [0, taken.getsockname()[1]])
+
+
+def test_who_wants_no_stream_gets_a_whole_answer_when_the_last_token_is_due(serving: Serving):
+    request = {"messages": [{"role": "user", "content": "[call 2] hi"}]}
+    status, found = serving.send("/v1/chat/completions", request)
+    assert status == 200
+    assert found["object"] == "chat.completion"
+    assert found["usage"]["completion_tokens"] == 3
+    assert serving.stamps["seen"][2] > 0
+    assert serving.stats()["in_flight"] == 0
+
+
+def test_health_models_and_embeddings(serving: Serving):
+    assert serving.get("/health") == (200, {"status": "ok"})
+    assert serving.get("/v1/models")[1]["data"][0]["id"] == "sim"
+    assert serving.get("/v1/models?limit=1", "anthropic-version: 2023-06-01")[1]["first_id"] == "sim"
+    assert serving.get("/v1/models/other")[0] == 404
+    assert serving.send("/v1/embeddings", {"input": "x"})[0] == 200
+    assert serving.send("/v1/embeddings", {})[0] == 400
+    assert serving.stats()["requests"] == 0, "none of these is an answer of the model"
+
+
+def test_an_error_is_in_the_words_of_the_dialect_that_was_spoken(serving: Serving):
+    assert serving.send("/v1/messages", {})[1]["type"] == "error"
+    assert "type" not in serving.send("/v1/chat/completions", {})[1]
+    assert serving.get("/v1/nowhere", "anthropic-version: 2023-06-01")[1]["type"] == "error"
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET / HT", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"])
+@pytest.mark.parametrize("tls", [False, True])
+def test_a_sender_that_drips_is_sent_away(begun: bytes, tls: bool):
+    up = Serving(request_s=0.2)
+    with up.connect(tls=tls) as connection:
+        connection.sendall(begun)
+        received = b""
+        while data := connection.recv(65536):
+            received += data
+    assert received.startswith(b"HTTP/1.1 408 ")
+    assert up.stats()["requests"] == 0, "and it still answers"
+    up.close()
+
+
+def test_a_stream_outlives_the_deadline_of_requests():
+    up = Serving(request_s=0.2, gap_ms=200.0)
+    assert up.chat("[call 1] hi")[0] == 200
+    with up.connect() as connection:
+        connection.sendall(post("x", "/v1/chat/completions", request_body("[call 0] hi")) + b"GET /")
+        status, body = answer(connection)
+    assert (status, body.count(b"data: ")) == (200, 3 + 3), "what it began to send meanwhile may wait"
+    up.close()

@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from records import LANE, record
+from streamlanes.lanes import lane
 from streamlanes.lanes.base import Chart, Kind, Panel
 from streamlanes.record import FlagName, Record, StatusName
 from streamlanes.report import bars, growth, pools
@@ -20,6 +21,7 @@ from streamlanes.report.load import Run
 from streamlanes.series import points
 
 DRAWS = {Kind.GROWTH: growth.draw, Kind.BARS: bars.draw, Kind.POOLS: pools.draw}
+IO = lane("io")
 CHARTS = {chart.name: chart for chart in LANE.charts}
 LATE, CPU, MEMORY = "latency.stream_ms.p99", "time.cpu_us_per_token", "memory.per_call_bytes"
 BACKENDS = {"asyncio": 3.1, "uvloop": 2.2, "threads": 9.0, "processes+uvloop": 1.6}
@@ -326,3 +328,46 @@ def test_drawing_leaves_the_callers_settings_alone() -> None:
     before = dict(mpl.rcParams)
     sheet("lateness", [record(figures={LATE: 2.0})])
     assert dict(mpl.rcParams) == before
+
+
+def apart_run(*workloads: str) -> Run:
+    made = [
+        record(b, calls, workload=name, figures=figures(value, **{"counts.mean_in_flight": calls / 3}))
+        for name in workloads
+        for b, value in BACKENDS.items()
+        for calls in (500, 2000)
+    ]
+    return Run(folder=Path("run"), info={}, records=made)
+
+
+def test_a_workload_with_a_chart_of_its_own_leaves_the_main_comparison(tmp_path: Path) -> None:
+    made = draw(apart_run("steady", "paced", "lockstep", "chat"), IO, tmp_path)
+    texts = {each.name: each.svg.read_text() for each in made if each.svg is not None}
+    assert "paced workload" in texts["paced"]
+    assert "paced workload" not in texts["lateness"]
+    assert "steady workload" in texts["lateness"]
+    assert "steady workload" in texts["lockstep"], "phased calls stand beside those in lockstep"
+    assert "mean calls in flight" in texts["arriving"]
+
+
+def test_a_workload_alone_has_the_main_charts(tmp_path: Path) -> None:
+    made = {each.name: each for each in draw(apart_run("paced"), IO, tmp_path)}
+    assert "paced" not in made
+    assert made["lateness"].svg is not None
+    assert "paced workload" in made["lateness"].svg.read_text()
+
+
+def flood() -> list[Record]:
+    took = {"work.per_s": 95_000.0, "work.cpu_us_per_unit": 9.5}
+    return [record(b, 20, workload="flood", figures=figures(value, **took)) for b, value in BACKENDS.items()]
+
+
+def test_a_flood_shows_ceilings_beside_others_and_alone(tmp_path: Path) -> None:
+    beside = Run(folder=Path("run"), info={}, records=[*apart_run("steady").records, *flood()])
+    made = {each.name: each for each in draw(beside, IO, tmp_path)}
+    assert "tokens taken per second" in made["ceiling"].svg.read_text()
+    assert "flood" not in made["lateness"].svg.read_text()
+    alone = {
+        each.name: each for each in draw(Run(folder=Path("run"), info={}, records=flood()), IO, tmp_path)
+    }
+    assert alone["ceiling"].svg is not None

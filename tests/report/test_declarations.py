@@ -4,6 +4,7 @@ import pytest
 
 from streamlanes.lanes import LANES, lane
 from streamlanes.lanes.base import Kind
+from streamlanes.workload import WORKLOADS
 
 
 @pytest.mark.parametrize("name", LANES)
@@ -12,6 +13,10 @@ def test_headline_and_charts_name_declared_metrics(name: str) -> None:
     declared = {metric.path for metric in one.metrics}
     assert len(declared) == len(one.metrics), "a path stands for one figure"
     assert set(one.headline) <= declared
+    for workload, paths in one.headline_of.items():
+        assert workload in WORKLOADS
+        assert set(paths) <= declared
+        assert len(paths) == len(one.headline), "one width for all tables"
     assert {path for chart in one.charts for panel in chart.panels for path in panel.y} <= declared
 
 

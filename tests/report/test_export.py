@@ -42,6 +42,8 @@ def test_a_null_is_no_number_in_a_frame_and_keeps_its_reason() -> None:
     assert made["time.wall_s"].dtype == "float64"
     assert pd.isna(made["time.wall_s"].iloc[0])
     assert made["missing"].iloc[0] == "time.wall_s: stopped"
+    nowhere = frame([record(missing={"time.wall_s": "stopped"})])["time.wall_s"]
+    assert (nowhere.dtype, nowhere.isna().all()) == ("float64", True)
 
 
 def test_no_record_makes_an_empty_frame() -> None:

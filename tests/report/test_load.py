@@ -8,7 +8,7 @@ import pytest
 from records import record
 from streamlanes.errors import UserError
 from streamlanes.record import encode
-from streamlanes.report.load import find_run, load_run
+from streamlanes.report.load import at_hand, find_run, load_run
 
 
 def a_run(folder: Path, lines: bytes) -> Path:
@@ -93,3 +93,29 @@ def test_no_run_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "latest").symlink_to("runs/gone")
     with pytest.raises(UserError, match="leads to no run"):
         find_run(None, tmp_path)
+
+
+def published(results: Path, profile: str, started: str) -> None:
+    folder = a_run(results / "published" / "m" / profile, encode(record()))
+    (folder / "run.json").write_text(json.dumps({"started": started}), encoding="utf-8")
+
+
+def test_the_run_at_hand_is_the_newest_or_the_one_published_last(tmp_path: Path) -> None:
+    results, below = tmp_path / "results", tmp_path / "notebooks" / "mine"
+    below.mkdir(parents=True)
+    published(results, "full", "2026-01-02T00:00:00Z")
+    published(results, "quick", "2026-01-01T00:00:00Z")
+    assert at_hand(tmp_path).folder.name == "full"
+    assert at_hand(below).folder.name == "full"
+    newest = a_run(results / "runs" / "20260103-quick", b"")
+    (results / "latest").symlink_to("runs/20260103-quick")
+    assert at_hand(below).folder.name == "full", "a run that holds nothing yet is not looked at"
+    (newest / "records.jsonl").write_bytes(encode(record("uvloop")))
+    assert [each.cell.backend for each in at_hand(below).records] == ["uvloop"]
+
+
+def test_no_run_at_hand_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results").mkdir()
+    with pytest.raises(UserError, match="measure one"):
+        at_hand()

@@ -1,6 +1,7 @@
 """The run's one table."""
 
 from records import LANE, record
+from streamlanes.lanes.io import LANE as IO
 from streamlanes.record import FlagName, StatusName
 from streamlanes.report.tables import lines, tables
 
@@ -90,3 +91,14 @@ def test_lines_are_aligned_under_their_heads() -> None:
 
 def test_a_lane_without_records_has_no_lines() -> None:
     assert lines([record(lane="cpu")], LANE) == []
+
+
+def test_a_workload_may_ask_another_question_of_its_table() -> None:
+    flood = record(
+        workload="flood", figures={"work.per_s": 95_000.0, "work.cpu_us_per_unit": 9.5, LATE: 80.0}
+    )
+    slower = record("uvloop", workload="flood", figures={"work.per_s": 90_000.0})
+    [made] = tables([slower, flood], IO)
+    assert made.heads == ("rate", "CPU/unit", "stream lateness p99", "memory/call")
+    assert [row.line for row in made.rows] == ["asyncio", "uvloop"], "the highest rate first"
+    assert made.rows[0].figures[:2] == ("95,000 tokens/s", "9.5 us")

@@ -40,6 +40,24 @@ def test_a_message_without_its_last_chunk_is_not_complete():
     assert not decoder.complete
 
 
+def test_what_has_come_of_a_chunk_is_handed_out_at_once():
+    decoder = ResponseDecoder()
+    reads = [HEAD + b"5\r\nhe", b"llo", b"\r", b"\n3\r", b"\nabc\r\n0\r\n", b"\r\n"]
+    assert [decoder.feed(data) for data in reads] == [b"he", b"llo", b"", b"", b"abc", b""]
+    assert decoder.complete
+
+
+def test_nothing_is_kept_behind_the_end():
+    decoder = ResponseDecoder()
+    assert decoder.feed(CHUNKED + b"5\r\nagain\r\n") == b"hello 0123456789"
+    assert decoder.feed(b"and again") == b""
+
+
+def test_chunks_count_for_more_than_a_length_beside_them():
+    both = HEAD[:-2] + b"Content-Length: 3\r\n\r\n" + CHUNKED[len(HEAD) :]
+    assert fed(both, [70, 90])[0] == b"hello 0123456789"
+
+
 def test_an_empty_body_is_complete_with_its_head():
     assert fed(b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", [])[1].complete
 
@@ -50,6 +68,7 @@ def test_an_empty_body_is_complete_with_its_head():
         b"SSH-2.0-OpenSSH\r\n\r\n",
         b"HTTP/1.1 abc OK\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
         HEAD + b"zz\r\n",
         HEAD + b"-5\r\nhello\r\n",
         HEAD + b"fffffffff\r\n",

@@ -151,3 +151,24 @@ def test_values_out_of_range_are_one_clear_line(calls: int, axes: dict[str, obje
 def test_an_unknown_workload_offers_the_nearest():
     with pytest.raises(UserError, match="steady"):
         resolve("stedy", 5, {})
+
+
+@pytest.mark.parametrize(("calls", "each"), [(1, 1000), (20, 1000), (100, 200), (10_000, 2), (50_000, 1)])
+def test_a_flood_is_due_at_once_and_bounded(calls: int, each: int):
+    made = schedule("flood", calls)
+    assert set(np.diff(made.first)) == {each}
+    assert (made.start_ns == 0).all()
+    assert (made.offset_ns == 1_000_000).all(), "everything is due a millisecond after its call's start"
+    assert made.peak_in_flight == calls
+    assert made.median_gap_ms is None
+
+
+@pytest.mark.parametrize("axis", ["gap_ms", "rate_per_s", "arrival", "ramp_s"])
+def test_a_flood_has_no_pace(axis: str):
+    with pytest.raises(UserError, match=f"{axis} means nothing to workload flood"):
+        resolve("flood", 5, {axis: "burst" if axis == "arrival" else 5.0})
+
+
+def test_the_median_gap_is_within_calls():
+    assert schedule("steady", 50, gap_ms=Dist(40.0), tokens=Dist(5.0)).median_gap_ms == pytest.approx(40.0)
+    assert schedule("lesson", 50, tokens=Dist(1.0)).median_gap_ms is None

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from streamlanes import wire
 from streamlanes.samples import Outcome, Table
 
 now_ns: Callable[[], int] = time.perf_counter_ns
@@ -14,15 +15,31 @@ Address = tuple[str, int]
 
 
 class Into(Protocol):
-    """Where a client hands what it receives: one call's receiver."""
+    """Where a client hands what it receives: one call's receiver.
+
+    A client that reads bytes sends `request` to `path` and feeds the answer's body. One whose library
+    decodes by itself sends `prompt` its own way, and says of each chunk that it came (`event`) and
+    what it brought (`tokens`: text, or reasoning, which is not visible), of the stream what the
+    provider counted (`used`), that the model's own end was seen (`finished`), or an error object
+    (`failed`). Both end the call once: `closed` when the answer is over, `end` for any other outcome.
+    A call whose end was not seen is never ok.
+    """
 
     call: int
 
     @property
+    def prompt(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
     def request(self) -> bytes: ...
     def stamp(self, column: str, now_ns: int) -> None: ...
     def feed(self, body: bytes, now_ns: int) -> bool: ...
-    def tokens(self, count: int, now_ns: int) -> None: ...
+    def event(self, now_ns: int) -> None: ...
+    def tokens(self, count: int, now_ns: int, *, visible: bool = True) -> None: ...
+    def used(self, output_tokens: int | None) -> None: ...
+    def finished(self) -> None: ...
+    def failed(self) -> None: ...
     def closed(self, now_ns: int, *, reset: bool = False) -> None: ...
     def end(self, how: Outcome, now_ns: int) -> None: ...
 
@@ -40,11 +57,17 @@ class Setting:
 
     addresses: where the provider listens (IP literals: no look-up by name inside a cell).
     hold: the memory pass, in which calls wait after their first token until they are released.
+    tls_ca: path of the PEM certificate to trust; None for plain HTTP.
+    api: the dialect that is spoken, by its name in `wire`. tokens_per_chunk: how many tokens a chunk of
+    the provider's brings.
     """
 
     schedule: Table
     addresses: tuple[Address, ...]
     hold: bool
+    tls_ca: str | None = None
+    api: str = wire.DEFAULT
+    tokens_per_chunk: int = 1
 
     def address(self, call: int) -> Address:
         """The provider's address for this call."""
@@ -62,7 +85,6 @@ def model_start_ns(intended_ns: int, begun_ns: int) -> int:
     return intended_ns if begun_ns - intended_ns <= ON_TIME_NS else begun_ns
 
 
-CHAT_PATH = "/v1/chat/completions"
 READ_BYTES = 16 * 1024
 """What one read asks for. A blocking read allocates it beforehand, so it is no larger than common."""
 

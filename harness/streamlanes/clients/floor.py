@@ -7,10 +7,11 @@ reads into one buffer that all calls of the loop share, since it is emptied befo
 import asyncio
 from typing import cast
 
-from streamlanes.clients.base import CHAT_PATH, READ_BYTES, Into, Setting, now_ns, refused
+from streamlanes.clients.base import READ_BYTES, Into, now_ns, refused
+from streamlanes.clients.tls import Connecting
 from streamlanes.samples import Outcome
+from streamlanes.wire.base import ProtocolError
 from streamlanes.wire.http1 import HttpError, ResponseDecoder, post
-from streamlanes.wire.openai import ProtocolError
 from streamlanes.wire.sse import EventTooLong
 
 _BUFFER = memoryview(bytearray(READ_BYTES))
@@ -35,7 +36,7 @@ class _Call(asyncio.BufferedProtocol):
         now = now_ns()
         into.stamp("connected", now)
         into.stamp("sent", now)
-        transport.write(post(self._host, CHAT_PATH, into.request))
+        transport.write(post(self._host, into.path, into.request))
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return _BUFFER
@@ -70,11 +71,8 @@ class _Call(asyncio.BufferedProtocol):
             self.over.set_result(None)
 
 
-class Floor:
+class Floor(Connecting):
     """The asynchronous form."""
-
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
 
     async def stream(self, into: Into) -> None:
         """One call over one connection of its own."""
@@ -83,7 +81,7 @@ class Floor:
         over = loop.create_future()
         try:
             transport, _ = await loop.create_connection(
-                lambda: _Call(into, f"{host}:{port}", over), host, port
+                lambda: _Call(into, f"{host}:{port}", over), host, port, ssl=self._tls
             )
         except OSError:
             into.end(Outcome.CONNECT_ERROR, now_ns())

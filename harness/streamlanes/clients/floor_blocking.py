@@ -2,7 +2,8 @@
 
 import socket
 
-from streamlanes.clients.base import CHAT_PATH, Into, Setting, now_ns, refused
+from streamlanes.clients.base import Into, now_ns, refused
+from streamlanes.clients.tls import Connecting
 from streamlanes.samples import Outcome
 from streamlanes.wire.http1 import HttpError, ResponseDecoder, post
 
@@ -10,26 +11,26 @@ BUFFER_BYTES = 4096
 """Each waiting thread holds one, so it is small; a token's frame is about 220 bytes."""
 
 
-class Floor:
+class Floor(Connecting):
     """A bare socket and recv_into."""
-
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
 
     async def stream(self, into: Into) -> None:
         """One call over one connection of its own."""
         host, port = self._setting.address(into.call)
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as connection:
-            try:
-                connection.connect((host, port))
-            except OSError:
-                into.end(Outcome.CONNECT_ERROR, now_ns())
-                return
+        connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            connection.connect((host, port))
+            connection = self._wrapped(connection, host)
+        except OSError:
+            connection.close()
+            into.end(Outcome.CONNECT_ERROR, now_ns())
+            return
+        with connection:
             now = now_ns()
             into.stamp("connected", now)
             into.stamp("sent", now)
             try:
-                connection.sendall(post(f"{host}:{port}", CHAT_PATH, into.request))
+                connection.sendall(post(f"{host}:{port}", into.path, into.request))
                 answer = ResponseDecoder()
                 buffer = bytearray(BUFFER_BYTES)
                 view = memoryview(buffer)
@@ -45,7 +46,7 @@ class Floor:
                     if answer.complete:
                         break
                 into.closed(now_ns())
-            except ConnectionError:
+            except self._broken:
                 into.closed(now_ns(), reset=True)
             except HttpError:
                 into.end(Outcome.PROTOCOL_ERROR, now_ns())

@@ -2,29 +2,27 @@
 
 import asyncio
 
-from streamlanes.clients.base import CHAT_PATH, READ_BYTES, Into, Setting, now_ns, refused
+from streamlanes.clients.base import READ_BYTES, Into, now_ns, refused
+from streamlanes.clients.tls import Connecting
 from streamlanes.samples import Outcome
 from streamlanes.wire.http1 import HttpError, ResponseDecoder, post
 
 
-class Streams:
+class Streams(Connecting):
     """The asynchronous form: asyncio.open_connection, then reads until the answer is complete."""
-
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
 
     async def stream(self, into: Into) -> None:
         """One call over one connection of its own."""
         host, port = self._setting.address(into.call)
         try:
-            reader, writer = await asyncio.open_connection(host, port)
+            reader, writer = await asyncio.open_connection(host, port, ssl=self._tls)
         except OSError:
             into.end(Outcome.CONNECT_ERROR, now_ns())
             return
         into.stamp("connected", now_ns())
         try:
             into.stamp("sent", now_ns())
-            writer.write(post(f"{host}:{port}", CHAT_PATH, into.request))
+            writer.write(post(f"{host}:{port}", into.path, into.request))
             answer = ResponseDecoder()
             while data := await reader.read(READ_BYTES):
                 now = now_ns()
@@ -37,7 +35,7 @@ class Streams:
                 if answer.complete:
                     break
             into.closed(now_ns())
-        except ConnectionError:
+        except self._broken:
             into.closed(now_ns(), reset=True)
         except HttpError:
             into.end(Outcome.PROTOCOL_ERROR, now_ns())

@@ -2,22 +2,20 @@
 
 import socket
 
-from streamlanes.clients.base import CHAT_PATH, READ_BYTES, Into, Setting, now_ns, refused
+from streamlanes.clients.base import READ_BYTES, Into, now_ns, refused
+from streamlanes.clients.tls import Connecting
 from streamlanes.samples import Outcome
 from streamlanes.wire.http1 import HttpError, ResponseDecoder, post
 
 
-class Streams:
+class Streams(Connecting):
     """socket.create_connection, then recv until the answer is complete."""
-
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
 
     async def stream(self, into: Into) -> None:
         """One call over one connection of its own."""
         host, port = self._setting.address(into.call)
         try:
-            connection = socket.create_connection((host, port))
+            connection = self._wrapped(socket.create_connection((host, port)), host)
         except OSError:
             into.end(Outcome.CONNECT_ERROR, now_ns())
             return
@@ -25,7 +23,7 @@ class Streams:
         with connection:
             try:
                 into.stamp("sent", now_ns())
-                connection.sendall(post(f"{host}:{port}", CHAT_PATH, into.request))
+                connection.sendall(post(f"{host}:{port}", into.path, into.request))
                 answer = ResponseDecoder()
                 while data := connection.recv(READ_BYTES):
                     now = now_ns()
@@ -38,7 +36,7 @@ class Streams:
                     if answer.complete:
                         break
                 into.closed(now_ns())
-            except ConnectionError:
+            except self._broken:
                 into.closed(now_ns(), reset=True)
             except HttpError:
                 into.end(Outcome.PROTOCOL_ERROR, now_ns())

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from streamlanes.clients.base import Client, now_ns
+from streamlanes.clients.base import Client, Setting, now_ns
 from streamlanes.jobs.post import PostJob
 from streamlanes.samples import Outcome, Table
 
@@ -10,8 +10,8 @@ from streamlanes.samples import Outcome, Table
 class CpuJob(PostJob):
     """Processes one document; called with its index."""
 
-    def __init__(self, schedule: Table, samples: Table, client: Client, **setting: Any) -> None:
-        super().__init__(schedule, samples, setting)
+    def __init__(self, setting: Setting, samples: Table, client: Client, **asked: Any) -> None:
+        super().__init__(setting.schedule, samples, asked)
         self._samples = samples
 
     async def __call__(self, call: int) -> None:

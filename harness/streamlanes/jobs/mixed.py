@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from streamlanes.clients.base import Client
+from streamlanes.clients.base import Client, Setting
 from streamlanes.jobs.io import IoJob
 from streamlanes.jobs.post import PostJob
 from streamlanes.samples import Table
@@ -15,9 +15,9 @@ class MixedJob(PostJob):
     The text is made beforehand, as many words as the call has tokens: a receiver keeps none.
     """
 
-    def __init__(self, schedule: Table, samples: Table, client: Client, **setting: Any) -> None:
-        super().__init__(schedule, samples, setting)
-        self._stream = IoJob(schedule, samples, client)
+    def __init__(self, setting: Setting, samples: Table, client: Client, **asked: Any) -> None:
+        super().__init__(setting.schedule, samples, asked)
+        self._stream = IoJob(setting, samples, client)
 
     async def __call__(self, call: int) -> None:
         """The call to its end, then its text."""

@@ -51,6 +51,7 @@ class Kind(enum.StrEnum):
     GROWTH = "growth"  # a line per backend over x; where a workload has one x only, dots per backend
     BARS = "bars"  # a bar per backend and size, parts stacked
     POOLS = "pools"  # measured beside predicted over the pool's width
+    CAPACITY = "capacity"  # what knee searches found; its panel draws no path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +79,9 @@ class Chart:
     (Poisson, traces): since they are never all in flight, their number says nothing of the load; None
     for the same as the others. backends: which are drawn at most, None for all (the reason for a
     choice stands in `note`). varied: the axis whose sweep is drawn; None for the main comparison, in
-    which every backend runs as it comes (series.select). beside: axes that may be swept besides, and
-    then make lines of their own.
+    which every backend runs as it comes (series.select). apart: workloads that this chart is for; where
+    a run has others too, they are in no chart of the main comparison. beside: workloads drawn with them.
+    lines: axes that may be swept besides the varied one, and then make lines of their own.
     """
 
     name: str
@@ -91,8 +93,10 @@ class Chart:
     note: str = ""
     backends: tuple[str, ...] | None = None
     varied: str | None = None
-    beside: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
     arriving: tuple[str, str] | None = None
+    apart: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def across(self, record: Record) -> tuple[str, str]:
         """Path and name of the horizontal axis on which this record stands."""
@@ -151,15 +155,14 @@ class Lane:
 
     job: "module:attribute" of the coroutine done N times. view: what the metrics' functions take,
     made once per cell from its facts. headline: paths of the run's one table. compared: those of them
-    that decide who wins and enter ratios, most important first. usual: its cells where nobody names any.
-    clients: how its jobs may wait.
-    columns: what its job stamps of a call beside what every cell does. asks: its own axes, None for a
-    lane without. holds: whether calls can be held in flight, and so have a memory pass; else the tree is
-    read once all jobs have ended. extra_s: what a cell may take beyond twice its ideal wall. about_s: what
-    it will take beyond its schedule, for the estimate. beside: a
-    module that prints one JSON object, run with the number of usable CPUs before and after each timed
-    pass. doubts: the flags that mean something to it, None for all. answer: what its records show, in
-    place of who wins.
+    that decide who wins and enter ratios, most important first. headline_of: workload -> as many others
+    for its table, where it asks another question. usual: its cells where nobody names any. clients: how
+    its jobs may wait. columns: what its job stamps of a call beside what every cell does. asks: its own
+    axes, None for a lane without. holds: whether calls can be held in flight, and so have a memory pass;
+    else the tree is read once all jobs have ended. extra_s: what a cell may take beyond twice its ideal
+    wall. about_s: what it will take beyond its schedule, for the estimate. beside: a module that prints
+    one JSON object, run with the number of usable CPUs before and after each timed pass. doubts: the flags
+    that mean something to it, None for all. answer: what its records show, in place of who wins.
     """
 
     name: str
@@ -170,6 +173,7 @@ class Lane:
     charts: tuple[Chart, ...]
     headline: tuple[str, ...]
     compared: tuple[str, ...]
+    headline_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     usual: Usual = Usual(workload="steady", calls=500)
     clients: Mapping[str, ClientInfo] = field(default_factory=lambda: CLIENTS)
     columns: tuple[str, ...] = ()

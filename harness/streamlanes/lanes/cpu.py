@@ -237,7 +237,7 @@ LANE = Lane(
             kind=Kind.BARS,
             x="cell.calls",
             x_axis="documents",
-            beside=("kernel", "offload", "workers", "start_method"),
+            lines=("kernel", "offload", "workers", "start_method"),
             panels=(
                 Panel(y=("cpu.speedup",), axis="times one worker alone", log=False),
                 Panel(y=("work.cpu_us_per_unit",), axis="CPU per document, us", log=False),
@@ -274,7 +274,7 @@ LANE = Lane(
     columns=offloading.COLUMNS,
     asks=Asks(
         axes=offloading.AXES,
-        without=("arrival", "ramp_s", "ttft_ms", "gap_ms", "rate_per_s", "time_scale", "trace"),
+        without=("arrival", "ramp_s", "ttft_ms", "gap_ms", "gaps", "rate_per_s", "time_scale", "trace"),
         idle=offloading.idle,
         resolved=lambda cell, schedule: offloading.resolved(cell),
         check=offloading.check,

@@ -6,10 +6,10 @@ from streamlanes.facts import Missing
 from streamlanes.lanes import gc, memory
 from streamlanes.lanes.base import Better, Lane, Metric, Pool
 from streamlanes.lanes.io_charts import CHARTS
+from streamlanes.lanes.io_counts import COUNTS
 from streamlanes.metrics import (
     MEMBERS,
     Calls,
-    in_flight_target,
     incomplete,
     predicted_s,
     projected_wall_s,
@@ -17,7 +17,6 @@ from streamlanes.metrics import (
     wall_s,
 )
 from streamlanes.record import Quality
-from streamlanes.samples import Outcome
 
 Figure = float | int | str | Missing
 LOWER, HIGHER, NEITHER = Better.LOWER, Better.HIGHER, Better.NEITHER
@@ -170,8 +169,10 @@ _TIME = (
 _LATENCY = {
     "lateness_ms": "received minus due on the absolute schedule, every token",
     "stream_ms": "lateness without its call's start lag; the plateau's tokens, all where there is no plateau",
-    "ttft_ms": "first token received minus intended start",
-    "inter_chunk_ms": "between a call's consecutive tokens",
+    "first_event_ms": "first event of any kind received, one without a token too, minus intended start",
+    "ttft_ms": "first token received, text or reasoning, minus intended start",
+    "first_visible_ms": "first token of text received minus intended start",
+    "inter_chunk_ms": "between a call's consecutive chunks",
     "e2e_ms": "a call's end minus its intended start",
     "start_lag_ms": "request seen by the provider (timer: what due times count from) minus intended start",
     "queue_ms": "a call's first line minus its intended start",
@@ -200,86 +201,6 @@ def _latency(name: str, text: str) -> list[Metric]:
     ]
 
 
-def _count(path: str, text: str, of: Callable[[Calls], Figure], better: Better = NEITHER) -> Metric:
-    return Metric(path=f"counts.{path}", unit="", better=better, help=text, pool=Pool.MAX, of=of)
-
-
-def _ended(how: Outcome) -> Callable[[Calls], Figure]:
-    return lambda calls: int((calls.stamps.outcome == how).sum())
-
-
-def _unfinished(calls: Calls) -> int:
-    return int(((calls.stamps.begin > 0) & (calls.stamps.outcome == 0)).sum()) + int(
-        (calls.stamps.outcome == Outcome.UNFINISHED).sum()
-    )
-
-
-def _lost(calls: Calls) -> int:
-    """Scheduled tokens of ok calls that did not come."""
-    short = calls.counts - calls.stamps.count
-    return int(short[calls.ok].clip(min=0).sum())
-
-
-def _extra(calls: Calls) -> int:
-    return int((calls.stamps.count - calls.counts).clip(min=0).sum())
-
-
-def _of_memory(name: str) -> Callable[[Calls], Figure]:
-    def of(calls: Calls) -> Figure:
-        found = calls.facts.memory
-        if isinstance(found, str):
-            return Missing(found)
-        value = getattr(found.plateau, name)
-        return Missing(found.plateau.reason or "unreadable") if value is None else int(value)
-
-    return of
-
-
-_COUNTS = (
-    _count("calls", "calls asked for", lambda c: c.facts.calls),
-    _count(
-        "admitted",
-        "calls the cell was given: fewer for a pool that cannot finish them in its budget",
-        lambda c: c.schedule.calls,
-    ),
-    _count("started", "calls that began", lambda c: int((c.stamps.begin > 0).sum())),
-    _count("attempts", "requests made", lambda c: int((c.stamps.sent > 0).sum())),
-    _count("expected_tokens", "scheduled tokens of the admitted calls", lambda c: c.schedule.tokens),
-    _count("tokens", "tokens received", lambda c: c.tokens),
-    _count("lost_tokens", "scheduled tokens of ok calls that did not come", _lost, LOWER),
-    _count("extra_tokens", "tokens beyond the schedule", _extra, LOWER),
-    _count(
-        "unaccounted_calls",
-        "admitted calls that never began",
-        lambda c: int((c.stamps.begin == 0).sum()),
-        LOWER,
-    ),
-    _count("peak_in_flight", "most calls at once, from request sent to end", lambda c: c.peak_in_flight),
-    Metric(
-        path="counts.mean_in_flight",
-        unit="",
-        better=NEITHER,
-        help="calls in flight, averaged over the wall: from request sent to end",
-        of=lambda c: c.mean_in_flight,
-    ),
-    _count(
-        "in_flight_target", "the peak that schedule and width ask for", lambda c: in_flight_target(c.facts)
-    ),
-    _count("threads_peak", "threads of the tree at the memory pass's plateau", _of_memory("threads")),
-    _count("fds_peak", "open descriptors of the tree at the memory pass's plateau", _of_memory("fds")),
-    *(
-        _count(
-            how.name.lower(),
-            f"calls that ended {how.name.lower()}",
-            _ended(how),
-            HIGHER if how is Outcome.OK else LOWER,
-        )
-        for how in Outcome
-        if how is not Outcome.UNFINISHED
-    ),
-    _count("unfinished", "calls that began and had not ended when the cell was over", _unfinished, LOWER),
-)
-
 _WORK = (
     Metric(path="work.unit", unit="", better=NEITHER, help="what a unit of work is", of=lambda c: "token"),
     Metric(path="work.done", unit="tokens", better=NEITHER, help="tokens received", of=lambda c: c.tokens),
@@ -303,7 +224,7 @@ LANE = Lane(
         *(metric for name, text in _LATENCY.items() for metric in _latency(name, text)),
         *memory.METRICS,
         *gc.METRICS,
-        *_COUNTS,
+        *COUNTS,
         *_WORK,
     ),
     charts=CHARTS,
@@ -315,4 +236,12 @@ LANE = Lane(
     ),
     # Not the overrun: it is a few milliseconds where all is well, and a ratio of those says nothing.
     compared=("latency.stream_ms.p99", "time.cpu_us_per_token", "memory.per_call_bytes"),
+    headline_of={
+        "flood": (
+            "work.per_s",
+            "work.cpu_us_per_unit",
+            "latency.stream_ms.p99",
+            "memory.per_call_bytes",
+        )
+    },
 )

@@ -42,6 +42,63 @@ def _named(axis: str, title: str, *panels: Panel, note: str = "") -> Chart:
     )
 
 
+_START = Panel(y=("latency.start_lag_ms.p99",), axis="start lag p99, ms")
+
+# Workloads that ask a question of their own.
+_APART = (
+    Chart(
+        name="paced",
+        title="What if each call keeps its own rate?",
+        kind=Kind.GROWTH,
+        x="cell.calls",
+        x_axis="calls in flight, 10 tokens/s each",
+        panels=(_LATE, _OVERRUN, _CPU),
+        backends=_GROWING,
+        apart=("paced",),
+        note="The total rate grows with the calls; in the other charts it is the same at every size.",
+    ),
+    Chart(
+        name="lockstep",
+        title="What if all calls' tokens are due at once?",
+        kind=Kind.GROWTH,
+        x="cell.calls",
+        x_axis="calls in flight",
+        panels=(_LATE,),
+        backends=_GROWING,
+        apart=("lockstep",),
+        beside=("steady",),
+        note="The same calls with phases (steady) and without (lockstep): the provider itself needs the time "
+        "of a whole round to send one.",
+    ),
+    Chart(
+        name="arriving",
+        title="How do calls fare that come and go?",
+        kind=Kind.GROWTH,
+        x=_ARRIVING[0],
+        x_axis=_ARRIVING[1],
+        panels=(
+            _LATE,
+            _START,
+            Panel(y=("work.cpu_us_per_unit",), axis="CPU per token, set-up included, us", log=False),
+        ),
+        backends=_GROWING,
+        apart=("chat", "code", "peak10", "trace"),
+    ),
+    Chart(
+        name="ceiling",
+        title="What does a client bear that never has to wait?",
+        kind=Kind.BARS,
+        x="cell.calls",
+        x_axis="calls at once",
+        panels=(
+            Panel(y=("work.per_s",), axis="tokens taken per second", log=False),
+            Panel(y=("work.cpu_us_per_unit",), axis="CPU per token, set-up included, us", log=False),
+        ),
+        apart=("flood",),
+        note="Every call and every token at once: one read brings many tokens, as under no paced load.",
+    ),
+)
+
 _AXES = (
     _axis("rate_per_s", "tokens per second in all", "How does it bear a higher rate?", _LATE, _CPU),
     _axis("workers", "worker processes", "What does another process bring?", _LATE, _CPU, _RESIDENT),
@@ -70,7 +127,7 @@ CHARTS = (
         x="cell.calls",
         x_axis="calls in flight",
         arriving=_ARRIVING,
-        panels=(Panel(y=("latency.stream_ms.p99",), axis="stream lateness p99, ms"),),
+        panels=(_LATE,),
         backends=_GROWING,
         note="Lateness without start lag. Bounded pools are in a chart of their own.",
     ),
@@ -82,8 +139,8 @@ CHARTS = (
         x_axis="calls in flight",
         arriving=_ARRIVING,
         panels=(
-            Panel(y=("time.overrun_s",), axis="overrun, s"),
-            Panel(y=("latency.start_lag_ms.p99",), axis="start lag p99, ms"),
+            _OVERRUN,
+            _START,
         ),
         backends=_GROWING,
     ),
@@ -95,7 +152,7 @@ CHARTS = (
         x_axis="calls in flight",
         arriving=_ARRIVING,
         panels=(
-            Panel(y=("time.cpu_us_per_token",), axis="client CPU per token, us", log=False),
+            _CPU,
             Panel(y=("time.provider_cpu_us_per_token",), axis="provider CPU per token, us", log=False),
         ),
         backends=_GROWING,
@@ -143,5 +200,15 @@ CHARTS = (
         ),
         note="Predicted: calls in order of arrival in front of that many servers, nothing else.",
     ),
+    Chart(
+        name="capacity",
+        title="How many tokens a second do the calls bear?",
+        kind=Kind.CAPACITY,
+        x="cell.axes.rate_per_s",
+        x_axis="tokens per second in all",
+        panels=(Panel(y=(), axis="tokens per second in all"),),
+        note="Borne: stream lateness p99 within the bound, all calls in flight and ended ok, no token lost.",
+    ),
+    *_APART,
     *_AXES,
 )

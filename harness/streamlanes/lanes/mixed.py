@@ -292,7 +292,7 @@ def _over(axis: str, x_axis: str, title: str) -> Chart:
         title=title,
         kind=Kind.GROWTH,
         varied=axis,
-        beside=tuple(each for each in ("offload", "load", "work_ms", "switch_ms", "kernel") if each != axis),
+        lines=tuple(each for each in ("offload", "load", "work_ms", "switch_ms", "kernel") if each != axis),
         x=f"cell.axes.{axis}",
         x_axis=x_axis,
         panels=(

@@ -1,6 +1,7 @@
 """Main of a provider process: `python -m streamlanes.provider`, told what to serve on standard input.
 
-parent -> spec    provider -> {"word": "ready", "ports": [...]}    or {"word": "failed", "reason": text}
+parent -> spec    provider -> {"word": "ready", "ports": [...], "tls_ports": [...]}
+                            or {"word": "failed", "reason": text}
 end of standard input: stop. A provider never outlives the process that holds its input.
 """
 
@@ -11,10 +12,13 @@ import os
 import sys
 from typing import Any
 
+import msgspec
 import uvloop
 
+from streamlanes.provider.behaviour import Behaviour
 from streamlanes.provider.server import listen, serve
 from streamlanes.provider.streams import Streams
+from streamlanes.provider.tls import server_context
 from streamlanes.samples import Table
 
 
@@ -28,10 +32,13 @@ async def _main(spec: dict[str, Any], tables: tuple[Table, Table]) -> None:
             stop.set_result(None)
 
     loop.add_reader(0, over)
-    streams = Streams(loop, *tables, tick_ns=int(spec["tick_ns"]), hold=bool(spec["hold"]))
-    sockets = listen(str(spec["host"]), spec["ports"])
-    print(json.dumps({"word": "ready", "ports": [each.getsockname()[1] for each in sockets]}), flush=True)
-    await serve(streams, sockets, stop)
+    behaviour = msgspec.convert(spec["behaviour"], Behaviour)
+    streams = Streams(loop, *tables, int(spec["tick_ns"]), hold=bool(spec["hold"]), behaviour=behaviour)
+    plain, secure = (listen(str(spec["host"]), spec[which]) for which in ("ports", "tls_ports"))
+    context = server_context(*spec["certificate"]) if spec["certificate"] else None
+    ports, tls_ports = ([each.getsockname()[1] for each in sockets] for sockets in (plain, secure))
+    print(json.dumps({"word": "ready", "ports": ports, "tls_ports": tls_ports}), flush=True)
+    await serve(streams, stop, plain, secure, context)
 
 
 def main() -> None:

@@ -1,11 +1,18 @@
 """The streams in flight: what is sent when, with the true send times."""
 
 import asyncio
-import os
 import time
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from streamlanes.provider import frames
+from streamlanes.provider import script
+from streamlanes.provider.ask import Ask
+from streamlanes.provider.behaviour import Behaviour
+from streamlanes.provider.faults import fault_of
+from streamlanes.provider.frames import Frames, call_id
+from streamlanes.provider.script import Then, Write
+from streamlanes.provider.sending import reset, sender
 from streamlanes.provider.wheel import Wheel
 from streamlanes.samples import Table
 
@@ -14,25 +21,44 @@ now_ns = time.perf_counter_ns
 RELEASED_PER_TICK = 50
 """Held streams let go per tick, so that the end of a memory pass is no thundering herd."""
 
+_PLAIN = Behaviour()
+
 
 class Stream:
     """One call being answered. Tokens are due at `base_ns` (when the request was seen) plus the
-    call's offsets: a provider never catches up for a caller that came late."""
+    call's offsets: a provider never catches up for a caller that came late.
 
-    __slots__ = ("base_ns", "call", "call_id", "fd", "k", "keep", "over", "row", "stop", "transport")
+    writes: what is sent, for an answer that is not one token an event from the first to the last; None for
+    the others, which are rendered from the call and k. upcoming: the next of them.
+    """
+
+    __slots__ = (
+        "base_ns", "call", "call_id", "frames", "k", "keep", "over", "prompt_tokens", "row", "send", "stop",
+        "transport", "upcoming", "writes",
+    )  # fmt: skip
 
     def __init__(
-        self, call: int, rows: tuple[int, int], base_ns: int, transport: asyncio.Transport, keep: bool
+        self,
+        call: int,
+        rows: tuple[int, int],
+        base_ns: int,
+        transport: asyncio.Transport,
+        keep: bool,
+        ask: Ask,
     ) -> None:
         self.call = call
-        self.call_id = frames.call_id(call)
+        self.call_id = call_id(call)
+        self.frames: Frames = ask.frames
+        self.prompt_tokens = ask.prompt_tokens
         self.row, self.stop = rows  # where the next token stands in the schedule, and the end
         self.keep = keep  # whether the connection stays open behind the stream
         self.k = 0
         self.base_ns = base_ns
         self.transport = transport
-        self.fd = transport.get_extra_info("socket").fileno()
+        self.send = sender(transport)
         self.over = False
+        self.writes: Iterator[Write] | None = None
+        self.upcoming: Write | None = None
 
 
 @dataclass
@@ -44,19 +70,27 @@ class Counts:
     peak_in_flight: int = 0
     tokens: int = 0
     abandoned: int = 0  # streams whose caller left before the end
+    faults: Counter[str] = field(default_factory=Counter)
 
 
 class Streams:
     """All streams of one provider process, driven by one wheel.
 
-    hold: the memory pass: nothing is sent after a call's first token until `release`.
+    hold: the memory pass: nothing is sent after a call's first token until `release`, and no call fails.
     """
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, schedule: Table, stamps: Table, tick_ns: int, hold: bool
+        self,
+        loop: asyncio.AbstractEventLoop,
+        schedule: Table,
+        stamps: Table,
+        tick_ns: int,
+        hold: bool,
+        behaviour: Behaviour = _PLAIN,
     ) -> None:
         self.counts = Counts()
         self.holding = hold
+        self.behaviour = behaviour.without_faults() if hold else behaviour
         self.calls = len(schedule["start"])
         self._next_call = 0
         self._held: list[Stream] = []
@@ -68,11 +102,10 @@ class Streams:
         self._tick_ns = tick_ns
         self._wheel = Wheel(loop, tick_ns, self._fire)
 
-    def begin(
-        self, call: int | None, accepted_ns: int, transport: asyncio.Transport, keep: bool = True
-    ) -> Stream:
+    def begin(self, ask: Ask, accepted_ns: int, transport: asyncio.Transport, keep: bool = True) -> Stream:
         """Start answering. Without an index the next free one is taken; one beyond the schedule
         wraps around (someone's own client may make any number of calls)."""
+        call = ask.call
         if call is None:
             call = self._next_call
             self._next_call += 1
@@ -83,67 +116,106 @@ class Streams:
         base_ns = now_ns()
         self._accepted[row] = accepted_ns
         self._seen[row] = base_ns
-        stream = Stream(call, (self._first[row], self._first[row + 1]), base_ns, transport, keep)
+        stream = Stream(call, (self._first[row], self._first[row + 1]), base_ns, transport, keep, ask)
         counts = self.counts
         counts.requests += 1
         counts.in_flight += 1
         counts.peak_in_flight = max(counts.peak_in_flight, counts.in_flight)
-        self._wheel.at(base_ns + self._offset[stream.row], stream)
+        self._wheel.at(base_ns + self._first_due_ns(stream, ask), stream)
         return stream
 
+    def _first_due_ns(self, stream: Stream, ask: Ask) -> int:
+        """When the first write is due after the request; puts the answer together where it is unusual."""
+        behaviour = self.behaviour
+        fault = fault_of(behaviour.seed, stream.call, behaviour.faults) if behaviour.faults else None
+        if fault is None and ask.stream and behaviour.tokens_per_chunk == 1:
+            first: int = self._offset[stream.row]
+            return first
+        if fault is not None:
+            self.counts.faults[fault] += 1
+        call = script.Call(
+            call=stream.call,
+            call_id=stream.call_id,
+            frames=stream.frames,
+            prompt_tokens=stream.prompt_tokens,
+            offsets_ns=self._offset[stream.row : stream.stop].tolist(),
+            gzip=ask.gzip,
+        )
+        if ask.stream:
+            stream.writes = script.stream(call, fault, behaviour, apart=self.holding)
+        else:
+            stream.writes = script.whole(call, fault, behaviour)
+        stream.upcoming = next(stream.writes)
+        return stream.upcoming.due_ns
+
     def _fire(self, stream: Stream, now: int) -> None:
-        """Send what is due: one token as a rule, more if several fell into this tick."""
-        offset = self._offset
-        sent = self._sent
-        while not stream.over:
-            row = stream.row
-            if stream.transport.is_closing():
-                self.abandon(stream)
-                return
-            if row == stream.stop:  # held after its only token
-                self._finish(stream, frames.last(stream.call_id))
-                return
-            data = frames.token(stream.call, stream.call_id, stream.k)
-            if stream.k == 0:
-                data = frames.first(stream.call_id) + data
+        """Send what is due: one token as a rule. Several that fell into this tick go in one write, as from
+        a server that has them all; a write each would cost it more than a client takes to read them."""
+        if stream.over:
+            return
+        if stream.transport.is_closing():
+            self.abandon(stream)
+            return
+        if stream.writes is not None:
+            self._write(stream, stream.writes, now)
+            return
+        row, offset, frames = stream.row, self._offset, stream.frames
+        pieces = [frames.first(stream.call_id, stream.prompt_tokens)] if stream.k == 0 else []
+        while row < stream.stop:
+            pieces.append(frames.token(stream.call, stream.call_id, stream.k))
             stream.k += 1
-            stream.row = row = row + 1
-            sent[row - 1] = now_ns()
-            self.counts.tokens += 1
-            if row == stream.stop and not self.holding:
-                self._finish(stream, data + frames.last(stream.call_id))
+            row += 1
+            if self.holding or (row < stream.stop and stream.base_ns + offset[row] > now):
+                break
+        ends = row == stream.stop and not self.holding  # one that was held has its end left to send
+        if ends:
+            pieces.append(frames.last(stream.call_id, stream.prompt_tokens, stream.k))
+        data = b"".join(pieces)
+        at = now_ns()
+        for each in range(stream.row, row):
+            self._sent[each] = at
+        self.counts.tokens += row - stream.row
+        stream.row = row
+        if ends:
+            self._finish(stream, data)
+            return
+        stream.send(data)
+        if self.holding:
+            self._held.append(stream)
+        else:
+            self._wheel.at(stream.base_ns + offset[row], stream)
+
+    def _write(self, stream: Stream, writes: Iterator[Write], now: int) -> None:
+        """`_fire` for an answer that was put together: the writes that are due, each by itself."""
+        while (write := stream.upcoming) is not None and not stream.transport.is_closing():
+            at = now_ns()
+            for row in range(stream.row, stream.row + write.tokens):
+                self._sent[row] = at
+            self.counts.tokens += write.tokens
+            stream.row += write.tokens
+            if write.then is not Then.MORE:
+                self._finish(stream, write.data, write.then)
                 return
-            self._write(stream, data)
-            if self.holding:
+            stream.send(write.data)
+            stream.upcoming = next(writes)
+            if self.holding and write.tokens:
                 self._held.append(stream)
                 return
-            due_ns = stream.base_ns + offset[row]
+            due_ns = stream.base_ns + stream.upcoming.due_ns
             if due_ns > now:
                 self._wheel.at(due_ns, stream)
                 return
+        self.abandon(stream)
 
-    def _finish(self, stream: Stream, data: bytes) -> None:
-        """Write the end of a stream."""
-        self._write(stream, data)
+    def _finish(self, stream: Stream, data: bytes, then: Then = Then.END) -> None:
+        """Write the end of a stream, and close its connection as that wants it."""
+        stream.send(data)
         stream.over = True
         self.counts.in_flight -= 1
-        if not stream.keep:
+        if then is Then.RESET:
+            reset(stream.transport)
+        elif then is Then.CLOSE or not stream.keep:
             stream.transport.close()
-
-    def _write(self, stream: Stream, data: bytes) -> None:
-        """Straight to the socket, so that the send time is true: a transport's write may wait for the
-        loop's next turn. What the socket does not take goes the transport's way."""
-        if stream.transport.get_write_buffer_size() == 0:
-            try:
-                taken = os.write(stream.fd, data)
-            except BlockingIOError:
-                taken = 0
-            except OSError:  # the caller left; the transport notices it too and ends the stream
-                return
-            if taken == len(data):
-                return
-            data = data[taken:]
-        stream.transport.write(data)
 
     def abandon(self, stream: Stream) -> None:
         """The caller's connection is gone."""
@@ -162,7 +234,21 @@ class Streams:
             self._wheel.at(now + (1 + i // RELEASED_PER_TICK) * self._tick_ns, stream)
         return len(held)
 
-    def lateness_ms(self) -> dict[str, float | int | None]:
+    def stats(self) -> dict[str, object]:
+        """What `/sim/stats` answers: counts, this process' CPU seconds, its own lateness in ms."""
+        counts = self.counts
+        return {
+            "requests": counts.requests,
+            "in_flight": counts.in_flight,
+            "peak_in_flight": counts.peak_in_flight,
+            "tokens": counts.tokens,
+            "abandoned": counts.abandoned,
+            "faults": dict(counts.faults),
+            "cpu_s": time.process_time(),
+            "lateness_ms": self._lateness_ms(),
+        }
+
+    def _lateness_ms(self) -> dict[str, float | int | None]:
         """This process' view of its own punctuality, over every token sent so far by any process of
         the run: sent minus due, against the unrounded due time."""
         late: list[float] = []

@@ -59,7 +59,9 @@ def _named_paths(panel: Panel) -> list[tuple[str, str]]:
     return [(f"{panel.axis} ({label})", path) for label, path in zip(panel.labels, panel.y, strict=True)]
 
 
-def _panel(axes: Axes, panel: Panel, rows: Sequence[Row], pools: Mapping[str, Pool], *, first: bool) -> None:
+def _panel(
+    axes: Axes, panel: Panel, rows: Sequence[Row[Point]], pools: Mapping[str, Pool], *, first: bool
+) -> None:
     points = [(row.place, row.point) for row in rows if row.point is not None]
     if panel.log:
         dots = [(place, point, marks.dots(point, panel, pools)) for place, point in points]

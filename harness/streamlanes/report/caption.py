@@ -30,7 +30,7 @@ def lines(points: Sequence[Point]) -> list[str]:
     loads = [
         f"{workload}: {_loads(points, workload)}" for workload in dict.fromkeys(p.workload for p in points)
     ]
-    clients = ", ".join(dict.fromkeys(point.client for point in points))
+    clients = ", ".join(dict.fromkeys(map(_client, points)))
     found.append(f"Client: {clients}. {'. '.join(loads)}. {_repetitions(points)}.")
     return [line for line in found if line]
 
@@ -50,6 +50,10 @@ def _under(points: Sequence[Point]) -> str:
     ran = sorted({_named(record.interpreter, "implementation", "python") for record in records})
     own = _named(machine, "implementation", "python")
     return f"; cells under {', '.join(ran)}" if ran and ran != [own] else ""
+
+
+def _client(point: Point) -> str:
+    return f"{point.client} over TLS" if point.records[0].cell.axes.get("tls") else point.client
 
 
 def _named(machine: Mapping[str, Any], *keys: str) -> str:
@@ -82,6 +86,8 @@ def _repetitions(points: Sequence[Point]) -> str:
 def _amount(value: Any) -> str:
     if isinstance(value, Mapping) and "of" in value:
         return f"{_amount(value.get('median'))} (median of {value['of']}, p99 {_amount(value.get('p99'))})"
+    if isinstance(value, Mapping) and "tail" in value:
+        return f"{_amount(value.get('median'))} (median, heavy tail of index {_amount(value['tail'])})"
     if isinstance(value, Mapping):
         return f"{_amount(value.get('median'))} (median, sigma {_amount(value.get('sigma'))})"
     if isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -27,14 +27,15 @@ def rows(records: Iterable[Record]) -> list[dict[str, Any]]:
 
 
 def frame(records: Iterable[Record]) -> "pandas.DataFrame":
-    """The rows as a frame. A column that is a number in any row is a number in all, NaN where null."""
+    """The rows as a frame. A column that is a number in any row is a number in all, NaN where null; so is
+    one that no row has a value for."""
     import pandas as pd
 
     flat = rows(records)
     made = pd.DataFrame(flat, columns=columns(flat))
     for name in made.columns:
         values = made[name].dropna()
-        if len(values) and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
+        if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
             made[name] = pd.to_numeric(made[name])
     return made
 

@@ -15,7 +15,7 @@ from streamlanes.record import Record
 from streamlanes.report.caption import load, machine_line
 from streamlanes.report.charts import ChartFile
 from streamlanes.report.load import Run
-from streamlanes.report.tables import Table, cell_text, headline, tables
+from streamlanes.report.tables import Table, capacity, cell_text, headline, tables
 from streamlanes.series import by_reason
 from streamlanes.words import ending, notes, plain, title
 
@@ -110,6 +110,7 @@ def render(run: Run, parts: Sequence[Part]) -> str:
         _not_drawn([chart for chart in charts if not chart.svg]),
         '<h2 id="results">Results</h2>',
         *(_table(table) for part in parts for table in tables(run.records, part.lane)),
+        *_capacity(run.records, parts),
         '<h2 id="records">Every record</h2>',
         *(_records(run.records, part.lane) for part in parts),
         '<h2 id="flags">Flags</h2>',
@@ -151,8 +152,13 @@ def _table(table: Table) -> str:
     ]
     heads = [("calls", ""), ("backend", "text"), *((head, "") for head in table.heads), ("note", "text")]
     why = "".join(f'<p class="soft">- {escape(line)}</p>' for line in table.why)
-    name = escape(f"{table.client} client, {table.workload} workload")
-    return f"<h3>{name}</h3>\n{_scrolling(heads, body)}{why}"
+    return f"<h3>{escape(table.name)}</h3>\n{_scrolling(heads, body)}{why}"
+
+
+def _capacity(records: Sequence[Record], parts: Sequence[Part]) -> list[str]:
+    """What the knee searches found; nothing where there was none."""
+    made = [table for part in parts for table in capacity(records, part.lane)]
+    return ['<h2 id="capacity">Capacity</h2>', *map(_table, made)] if made else []
 
 
 def _records(records: Sequence[Record], lane: Lane) -> str:

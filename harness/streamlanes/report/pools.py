@@ -74,7 +74,7 @@ def _beside(panel: Panel, point: Point) -> list[float | None]:
     return made
 
 
-def _panel(axes: Axes, panel: Panel, rows: Sequence[Row], pools: Mapping[str, Pool]) -> None:
+def _panel(axes: Axes, panel: Panel, rows: Sequence[Row[Point]], pools: Mapping[str, Pool]) -> None:
     frame(axes, rows, named=True)
     every = [value for row in rows if row.point is not None for value in _all(panel, row.point)]
     figures_axis(axes, Way.X, every, log=panel.log, room=0.24)

@@ -1,29 +1,40 @@
-"""Rows of a chart that has its names on the left: sections by workload and size, a line a row."""
+"""Rows of a plot: a heading by workload and size, a line a row."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Generic, Protocol, TypeVar
 
 from matplotlib.axes import Axes
-
-from streamlanes.series import Point
 
 ROW_IN = 0.27
 """Height of a row, and of a section's heading."""
 
 
+class Sized(Protocol):
+    """What a row can be about."""
+
+    @property
+    def calls(self) -> int: ...
+    @property
+    def workload(self) -> str: ...
+
+
+Shown = TypeVar("Shown", bound=Sized)
+
+
 @dataclass(frozen=True)
-class Row:
+class Row(Generic[Shown]):
     """A place on the vertical axis, 0 at the top: a section's heading, or a point with its name."""
 
     place: int
     name: str
-    point: Point | None = None
+    point: Shown | None = None
 
 
-def sections(points: Sequence[Point], name: Callable[[Point], str]) -> list[Row]:
+def sections(points: Sequence[Shown], name: Callable[[Shown], str]) -> list[Row[Shown]]:
     """All rows, top to bottom: the points of each workload and size below their heading."""
-    made: list[Row] = []
+    made: list[Row[Shown]] = []
     by_size = sorted(points, key=lambda p: (p.calls, p.workload))
     for (calls, workload), group in groupby(by_size, key=lambda p: (p.calls, p.workload)):
         made.append(Row(len(made), f"{calls:,} calls, {workload}"))
@@ -32,7 +43,7 @@ def sections(points: Sequence[Point], name: Callable[[Point], str]) -> list[Row]
     return made
 
 
-def frame(axes: Axes, rows: Sequence[Row], *, named: bool) -> None:
+def frame(axes: Axes, rows: Sequence[Row[Shown]], *, named: bool) -> None:
     """Set the vertical axis: a name per row unless another plot beside has them, headings in bold."""
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.spines["left"].set_visible(False)

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from streamlanes.capacity import Capacity, capacities
+from streamlanes.knee import without_searches
 from streamlanes.lanes.base import Better, Lane, Metric
 from streamlanes.record import Record
 from streamlanes.series import Point, by_reason, line_order, points
@@ -24,44 +26,63 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """The points of one client and workload. why: a line for each reason a figure is missing."""
+    """The points of one client and workload. why: a line for each reason a figure is missing. about: what
+    else they have in common."""
 
     client: str
     workload: str
     heads: tuple[str, ...]
     rows: tuple[Row, ...]
     why: tuple[str, ...]
+    about: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is of."""
+        return f"{self.client} client, {self.workload}" + (f", {self.about}" if self.about else "")
 
 
-def headline(lane: Lane) -> list[Metric]:
-    """The metrics of the lane's one table, in its order."""
+def headline(lane: Lane, workload: str | None = None) -> list[Metric]:
+    """The metrics of the lane's one table, in its order; of a workload's, where it has others."""
     declared = {metric.path: metric for metric in lane.metrics}
-    return [declared[path] for path in lane.headline if path in declared]
+    paths = lane.headline if workload is None else lane.headline_of.get(workload, lane.headline)
+    return [declared[path] for path in paths if path in declared]
 
 
 def tables(records: Iterable[Record], lane: Lane) -> list[Table]:
     """The lane's records as tables; within a size the best comes first, bounded pools come last."""
-    metrics = headline(lane)
-    own = [record for record in records if record.cell.lane == lane.name]
+    own = [record for record in without_searches(records) if record.cell.lane == lane.name]
     return [
-        _table(client, workload, list(group), metrics)
+        _table(client, workload, list(group), headline(lane, workload))
         for (client, workload), group in groupby(points(own), key=lambda p: (p.client, p.workload))
     ]
 
 
+def capacity(records: Iterable[Record], lane: Lane) -> list[Table]:
+    """What the lane's knee searches found, as tables; within a size the highest rate comes first."""
+    own = capacities(record for record in records if record.cell.lane == lane.name)
+    return [
+        _capacity(client, workload, bound_ms, list(group))
+        for (client, workload, bound_ms), group in groupby(sorted(own, key=_search_key), key=_search_key)
+    ]
+
+
 def lines(records: Iterable[Record], lane: Lane) -> list[str]:
-    """The tables as plain text of aligned columns."""
-    made = tables(records, lane)
+    """The tables as plain text of aligned columns, then those of the searches."""
+    made = list(records)
+    return [*_lines(tables(made, lane), lane), *_lines(capacity(made, lane), lane)]
+
+
+def _lines(made: Sequence[Table], lane: Lane) -> list[str]:
     if not made:
         return []
     lead = lane.name.upper()
-    names = [(f"{table.client} client, {table.workload}", table) for table in made]
     cells = [[row.calls, row.line, *row.figures] for table in made for row in table.rows]
-    heads = [[lead, name, *table.heads] for name, table in names]
+    heads = [[lead, table.name, *table.heads] for table in made]
     widths = [max(len(row[column]) for row in cells + heads) for column in range(len(heads[0]))]
     text = []
-    for (name, table), first in zip(names, [lead, *[""] * len(made)], strict=False):
-        text.append(_aligned([first, name, *table.heads], widths, "note"))
+    for table, first in zip(made, [lead, *[""] * len(made)], strict=False):
+        text.append(_aligned([first, table.name, *table.heads], widths, "note"))
         text += [_aligned([row.calls, row.line, *row.figures], widths, row.note) for row in table.rows]
         text += [f"{' ' * (widths[0] + 2)}{NOTHING} {why}" for why in table.why]
     return text
@@ -91,6 +112,29 @@ def _table(client: str, workload: str, found: Sequence[Point], metrics: Sequence
         heads=tuple(title(metric.path) for metric in metrics),
         rows=tuple(made),
         why=tuple(f"{', '.join(names)}: {reason}" for reason, names in why),
+    )
+
+
+def _search_key(one: Capacity) -> tuple[str, str, float]:
+    return one.client, one.workload, one.knee.bound_ms
+
+
+def _capacity(client: str, workload: str, bound_ms: float, found: Sequence[Capacity]) -> Table:
+    made: list[Row] = []
+    for calls, same_size in groupby(found, key=lambda one: one.calls):
+        best_first = sorted(same_size, key=lambda one: -(one.knee.bracket.bears_per_s or 0.0))
+        for place, one in enumerate(best_first):
+            late = NOTHING if one.late_ms is None else quantity(one.late_ms, "ms")
+            figures = (one.bears, one.fails or NOTHING, late, plain(len(one.knee.steps)))
+            size = plain(calls) if place == 0 else ""
+            made.append(Row(calls=size, line=one.line.label, figures=figures, note="; ".join(one.notes)))
+    return Table(
+        client=client,
+        workload=workload,
+        heads=("bears", "does not bear", "lateness p99", "cells"),
+        rows=tuple(made),
+        why=(),
+        about=f"p99 within {plain(bound_ms)} ms",
     )
 
 

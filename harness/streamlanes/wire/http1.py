@@ -7,6 +7,7 @@ that they differ in how bytes reach them and in nothing else.
 MAX_HEAD_BYTES = 64 * 1024
 MAX_CHUNK_LINE_BYTES = 1024
 MAX_CHUNK_BYTES = 4 << 20
+MAX_LENGTH_DIGITS = 18
 
 
 class HttpError(ValueError):
@@ -35,8 +36,8 @@ class ResponseDecoder:
         self.status = 0
         self.complete = False
         self.chunked = False
-        self._held = b""  # bytes of a head, chunk line or chunk that is not whole yet
-        self._left = -1  # body bytes still to come; -1: unknown (until the connection closes)
+        self._held = b""  # bytes of a head or a chunk line that is not whole yet
+        self._left = -1  # bytes still to come, of the body or a chunk; -1: unknown, or no chunk
 
     def feed(self, data: bytes) -> bytes:
         """The body bytes that `data` completes. Raises HttpError."""
@@ -71,16 +72,26 @@ class ResponseDecoder:
             if name == b"transfer-encoding":
                 self.chunked = b"chunked" in value.lower()
             elif name == b"content-length":
-                if not value.strip().isdigit():
+                if not value.strip().isdigit() or len(value) > MAX_LENGTH_DIGITS:
                     raise HttpError(f"a content length of {value[:20]!r}")
                 self._left = int(value)
-        if self._left == 0 and not self.chunked:
+        if self.chunked:
+            self._left = 0  # a length beside it counts for nothing
+        elif self._left == 0:
             self.complete = True
 
     def _chunks(self, data: bytes) -> bytes:
-        """Chunk framing: hex size CRLF, that many bytes, CRLF; size 0 ends it (no trailers here)."""
+        """Chunk framing: hex size CRLF, that many bytes, CRLF; size 0 ends it (no trailers here).
+
+        What has come of a chunk is handed out at once, so that a large one takes neither memory nor a
+        second look.
+        """
         at = 0
         body = b""
+        if self._left:
+            body = data[: max(0, self._left - 2)]  # the last two are the CRLF behind the chunk
+            at = min(len(data), self._left)
+            self._left -= at
         while at < len(data) and not self.complete:
             line = data.find(b"\r\n", at)
             if line < 0:
@@ -94,15 +105,23 @@ class ResponseDecoder:
             if not 0 <= size <= MAX_CHUNK_BYTES:
                 raise HttpError(f"a chunk of {size} bytes")
             end = line + 2 + size
-            if len(data) < end + 2:
-                break
             if size == 0:
+                if len(data) < end + 2:
+                    break
                 self.complete = True
             elif body:
                 body += data[line + 2 : end]
             else:
                 body = data[line + 2 : end]
             at = end + 2
-        if at < len(data):
-            self._held = data[at:]
+        if at != len(data):
+            self._go_on(data, at)
         return body
+
+    def _go_on(self, data: bytes, at: int) -> None:
+        """Remember what the next read has to begin with: the rest of a chunk that ends at `at`, beyond this
+        read, or a chunk line that begins there."""
+        if at > len(data):
+            self._left = at - len(data)
+        elif not self.complete:
+            self._held = data[at:]

@@ -1,4 +1,4 @@
-"""Where a quantity's values come from: a constant, a lognormal, a table of quantiles, a recording."""
+"""Where a quantity's values come from: a constant, a lognormal, a heavy tail, quantiles, a recording."""
 
 import math
 from collections.abc import Mapping
@@ -56,6 +56,34 @@ class Dist:
 
 
 @dataclass(frozen=True)
+class HeavyTailed:
+    """A Pareto distribution from 0 on (Lomax) with this median. tail: its index, above 1; the smaller, the
+    heavier: with 1.5 one value in 460 is above a hundred times the median."""
+
+    median: float
+    tail: float
+
+    @property
+    def mean(self) -> float:
+        """The expected value."""
+        return self._scale / (self.tail - 1)
+
+    @property
+    def shown(self) -> object:
+        """The two parameters."""
+        return {"median": self.median, "tail": self.tail}
+
+    def draw(self, rng: np.random.Generator, count: int) -> Floats:
+        """`count` values."""
+        drawn: Floats = self._scale * rng.pareto(self.tail, count)
+        return drawn
+
+    @property
+    def _scale(self) -> float:
+        return self.median / math.expm1(math.log(2) / self.tail)
+
+
+@dataclass(frozen=True)
 class Quantiles:
     """The distribution that has these quantiles at SHARES, straight lines between. of: the source."""
 
@@ -91,7 +119,7 @@ class Recorded:
     """Values that really occurred, in their order. of: the source."""
 
     of: str
-    values: npt.NDArray[np.int64]
+    values: npt.NDArray[np.int64] | Floats
 
     @property
     def median(self) -> float:
@@ -112,3 +140,11 @@ class Recorded:
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
         """The first `count`; nothing is drawn."""
         return self.values[:count].astype(np.float64)
+
+
+class Looped(Recorded):
+    """A recording that is shorter than what is asked of it: in its order, over and over."""
+
+    def draw(self, rng: np.random.Generator, count: int) -> Floats:
+        """`count` values from a drawn place on, so that another seed is another load."""
+        return np.resize(np.roll(self.values, -int(rng.integers(len(self.values)))), count).astype(np.float64)

@@ -8,11 +8,13 @@ from streamlanes.errors import UserError, unknown
 from streamlanes.workload.draws import Dist
 from streamlanes.workload.real import chat, code, peak10, replay
 from streamlanes.workload.schedule import MAX_TOKENS
-from streamlanes.workload.settings import MOST_TOKENS_PER_S, SetTo, arrival, dist, number
+from streamlanes.workload.settings import MOST_TOKENS_PER_S, SetTo, arrival, dist, gap, number
 from streamlanes.workload.shape import Arrival, Phase, Workload
 
 PACE_GAP_MS = 100.0
 """Between two tokens of a `paced` call: ten tokens a second, so that 2,000 calls are `steady`'s 20,000."""
+MOST_FLOOD_TOKENS, MOST_FLOOD_TOKENS_A_CALL = 20_000, 1_000
+"""Of a `flood`: a client that bears 4,000 tokens a second still ends in the 5 s that a cell is given."""
 
 
 def _steady(calls: int, set_to: SetTo) -> Workload:
@@ -21,15 +23,15 @@ def _steady(calls: int, set_to: SetTo) -> Workload:
     ramp_s = number(set_to, "ramp_s", max(2.0, calls / 2000))
     rate = number(set_to, "rate_per_s", min(MOST_TOKENS_PER_S, 50.0 * calls))
     ttft = dist(set_to, "ttft_ms", Dist(200.0))
-    gap = dist(set_to, "gap_ms", Dist(1000.0 * calls / rate))
-    enough = 1 + math.ceil(max(0.0, (ramp_s + 2.0) * 1000 - ttft.median) / gap.median - 1e-9)
+    gap_ms = gap(set_to, Dist(1000.0 * calls / rate))
+    enough = 1 + math.ceil(max(0.0, (ramp_s + 2.0) * 1000 - ttft.median) / gap_ms.median - 1e-9)
     return Workload(
         name="steady",
         arrival=arrival(set_to, Arrival.RAMP),
         phase=Phase.SEEDED,
         ramp_s=ramp_s,
         ttft_ms=ttft,
-        gap_ms=gap,
+        gap_ms=gap_ms,
         tokens=dist(set_to, "tokens", Dist(float(enough))),
         seed=int(number(set_to, "seed", 1)),
     )
@@ -43,7 +45,7 @@ def _lockstep(calls: int, set_to: SetTo) -> Workload:
 def _paced(calls: int, set_to: SetTo) -> Workload:
     """`steady` at a fixed rate for each call, so the total grows with the calls: what a machine meets
     whose users come one by one. PACE_GAP_MS unless set."""
-    free = "gap_ms" in set_to or "rate_per_s" in set_to
+    free = any(axis in set_to for axis in ("gap_ms", "gaps", "rate_per_s"))
     return replace(_steady(calls, set_to if free else {**set_to, "gap_ms": PACE_GAP_MS}), name="paced")
 
 
@@ -57,8 +59,29 @@ def _lesson(calls: int, set_to: SetTo) -> Workload:
         phase=Phase.SEEDED,
         ramp_s=number(set_to, "ramp_s", 0.0),
         ttft_ms=dist(set_to, "ttft_ms", Dist(100.0)),
-        gap_ms=dist(set_to, "gap_ms", Dist(gap_ms)),
+        gap_ms=gap(set_to, Dist(gap_ms)),
         tokens=dist(set_to, "tokens", Dist(10.0)),
+        seed=int(number(set_to, "seed", 1)),
+    )
+
+
+def _flood(calls: int, set_to: SetTo) -> Workload:
+    """Every call at once, and each call's whole answer at once: nobody waits for a token, so what is left
+    is what the client itself can bear. Few tokens in all, so that a slow client ends in its budget."""
+    for axis in ("gap_ms", "rate_per_s", "arrival", "ramp_s"):
+        if axis in set_to:
+            raise UserError(
+                f"{axis} means nothing to workload flood: calls come at once, and so do their tokens"
+            )
+    each = float(min(MOST_FLOOD_TOKENS_A_CALL, max(1, MOST_FLOOD_TOKENS // max(1, calls))))
+    return Workload(
+        name="flood",
+        arrival=Arrival.BURST,
+        phase=Phase.SEEDED,
+        ramp_s=0.0,
+        ttft_ms=dist(set_to, "ttft_ms", Dist(1.0)),
+        gap_ms=Dist(0.0),
+        tokens=dist(set_to, "tokens", Dist(each)),
         seed=int(number(set_to, "seed", 1)),
     )
 
@@ -102,13 +125,15 @@ def _documents(calls: int, set_to: SetTo) -> Workload:
 def _one_rate(set_to: SetTo) -> None:
     """Where all calls stream together, the gap follows from the total rate. Where they come and go, the
     rate says how fast they come, and both may be set."""
-    if "gap_ms" in set_to and "rate_per_s" in set_to:
-        raise UserError("gap_ms and rate_per_s set the same thing; leave one out")
+    for axis in ("gap_ms", "gaps"):
+        if axis in set_to and "rate_per_s" in set_to:
+            raise UserError(f"{axis} and rate_per_s set the same thing; leave one out")
 
 
 WORKLOADS: dict[str, Callable[[int, SetTo], Workload]] = {
     "steady": _steady,
     "lesson": _lesson,
+    "flood": _flood,
     "lockstep": _lockstep,
     "paced": _paced,
     "flow": _flow,
@@ -119,7 +144,18 @@ WORKLOADS: dict[str, Callable[[int, SetTo], Workload]] = {
     "trace": replay,
 }
 
-AXES = ("seed", "arrival", "ramp_s", "ttft_ms", "gap_ms", "tokens", "rate_per_s", "time_scale", "trace")
+AXES = (
+    "seed",
+    "arrival",
+    "ramp_s",
+    "ttft_ms",
+    "gap_ms",
+    "gaps",
+    "tokens",
+    "rate_per_s",
+    "time_scale",
+    "trace",
+)
 """What a workload lets a person set."""
 
 _OF_SOME = {"time_scale": ("chat", "code", "peak10", "trace"), "trace": ("trace",)}
@@ -128,7 +164,7 @@ _OF_SOME = {"time_scale": ("chat", "code", "peak10", "trace"), "trace": ("trace"
 
 def resolve(name: str, calls: int, set_to: SetTo) -> Workload:
     """The named workload at this size, with what was set in place of its own values; a trace is given
-    as it was read (workload.trace.Trace).
+    as it was read (workload.trace.Trace), and so are gaps (workload.draws.Looped).
 
     Raises UserError for an unknown name, a value out of range, or one that means nothing here.
     """
@@ -149,7 +185,7 @@ def resolve(name: str, calls: int, set_to: SetTo) -> Workload:
     for axis, value, least in (
         ("ramp_s", load.ramp_s, 0.0),
         ("ttft_ms", load.ttft_ms.median, 0.0),
-        ("gap_ms", load.gap_ms.median, 1e-3),
+        ("gap_ms", load.gap_ms.median, 0.0 if name == "flood" else 1e-3),
         ("tokens", load.tokens.median, 1.0),
         ("seed", load.seed, 0),
     ):

@@ -11,7 +11,7 @@ from streamlanes.errors import UserError
 from streamlanes.workload import azure_2023
 from streamlanes.workload.arrivals import PEAK_TIMES
 from streamlanes.workload.draws import Dist, Draw, Quantiles, Recorded
-from streamlanes.workload.settings import MOST_TOKENS_PER_S, SetTo, arrival, dist, number, pace
+from streamlanes.workload.settings import MOST_TOKENS_PER_S, SetTo, arrival, dist, gap, number, pace
 from streamlanes.workload.shape import Arrival, Phase, Workload
 from streamlanes.workload.trace import Trace
 
@@ -94,7 +94,7 @@ def _arriving(
         phase=Phase.SEEDED,
         ramp_s=ramp_s,
         ttft_ms=dist(set_to, "ttft_ms", TTFT_MS),
-        gap_ms=dist(set_to, "gap_ms", GAP_MS),
+        gap_ms=gap(set_to, GAP_MS),
         tokens=tokens,
         seed=int(number(set_to, "seed", 1)),
         time_scale=time_scale,

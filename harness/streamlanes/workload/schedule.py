@@ -66,6 +66,15 @@ class Schedule:
             return self.tokens / max(self.ideal_wall_s, 1e-9)
         return float(((counts[several] - 1) / (span[several] / 1e9)).sum())
 
+    @property
+    def median_gap_ms(self) -> float | None:
+        """The median time between a call's tokens that are due apart; None where none are."""
+        within = np.ones(self.tokens, dtype=np.bool_)
+        within[self.first[:-1]] = False
+        gaps_ns = np.diff(self.offset_ns, prepend=0)[within]
+        gaps_ns = gaps_ns[gaps_ns > 0]
+        return float(np.median(gaps_ns)) / 1e6 if len(gaps_ns) else None
+
     def head(self, calls: int) -> "Schedule":
         """The first `calls` calls alone."""
         return Schedule(
@@ -73,6 +82,17 @@ class Schedule:
             first=self.first[: calls + 1],
             offset_ns=self.offset_ns[: self.first[calls]],
         )
+
+    def in_chunks(self, size: int) -> "Schedule":
+        """The same where `size` tokens come together in each chunk: each is due when the last of its chunk
+        is. A call's last chunk may have fewer."""
+        if size == 1:
+            return self
+        counts = np.diff(self.first)
+        place = np.arange(self.tokens) - np.repeat(self.first[:-1], counts)
+        last = np.minimum(place - place % size + size, np.repeat(counts, counts)) - 1
+        row = np.repeat(self.first[:-1], counts) + last
+        return Schedule(start_ns=self.start_ns, first=self.first, offset_ns=self.offset_ns[row])
 
 
 def peak_in_flight(start_ns: Ns, end_ns: Ns) -> int:

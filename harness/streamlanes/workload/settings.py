@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from streamlanes.errors import UserError
-from streamlanes.workload.draws import Dist, Draw
+from streamlanes.workload.draws import Dist, Draw, HeavyTailed, Looped
 from streamlanes.workload.shape import Arrival
 
 SetTo = Mapping[str, object]
@@ -13,6 +13,9 @@ D = TypeVar("D", bound=Draw)
 
 MOST_TOKENS_PER_S = 20_000.0
 """The highest total rate a workload asks for by itself; a person may set more."""
+
+LEAST_TAIL, MOST_TAIL = 1.05, 100.0
+"""Of a heavy tail: nearer to 1 the mean is that of the few largest values alone."""
 
 PACES = ("time_scale", "ramp_s", "rate_per_s")
 """Axes that each say how fast calls arrive, where they come and go."""
@@ -26,11 +29,15 @@ def number(set_to: SetTo, axis: str, default: float) -> float:
     return value
 
 
-def dist(set_to: SetTo, axis: str, default: D) -> D | Dist:
+def dist(set_to: SetTo, axis: str, default: D) -> D | Dist | HeavyTailed:
     """A distribution: a number, its two parameters, or the default where the axis was not set."""
     if axis not in set_to:
         return default
     value = set_to[axis]
+    if isinstance(value, HeavyTailed):
+        if not LEAST_TAIL <= value.tail <= MOST_TAIL:
+            raise UserError(f"{axis}: tail is {value.tail:g}; it must be from {LEAST_TAIL} to {MOST_TAIL:g}")
+        return value
     if isinstance(value, Dist):
         found = value
     elif isinstance(value, Mapping) and set(value) <= {"median", "sigma"} and "median" in value:
@@ -40,6 +47,16 @@ def dist(set_to: SetTo, axis: str, default: D) -> D | Dist:
     if not 0 <= found.sigma <= 5:
         raise UserError(f"{axis}: sigma is {found.sigma:g}; it must be from 0 to 5")
     return found
+
+
+def gap(set_to: SetTo, default: Dist) -> Dist | HeavyTailed | Looped:
+    """The gap between tokens: as recorded where a recording was set, else as any distribution."""
+    recorded = set_to.get("gaps")
+    if not isinstance(recorded, Looped):
+        return dist(set_to, "gap_ms", default)
+    if "gap_ms" in set_to:
+        raise UserError("gaps and gap_ms set the same thing; leave one out")
+    return recorded
 
 
 def arrival(set_to: SetTo, default: Arrival) -> Arrival:

@@ -1,0 +1,103 @@
+"""The simulated provider beside Starlette on uvicorn (uvloop, httptools). Long: run with -m long.
+
+The same client, the same calls, the same due times; the CPU clock of the server's process is read from
+outside while all calls stream. `json`: the peer dumps each chunk as it is due, the usual way. `ready`: it is
+spared that. Held to: at most 0.3 times Starlette's CPU per token. Reported; only the tokens are asserted.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from real import Measured, abba, bench_of, cell, compared, doubts, measured, shown
+from streamlanes.children import Launcher
+from streamlanes.lanes.io import LANE
+from streamlanes.process import Bench
+from streamlanes.provider import frames
+from streamlanes.wire.http1 import ResponseDecoder
+from timing import Note
+
+CALLS, PAIRS = 2_000, 4
+SECONDS = 6
+"""Of tokens for each call; they all stream together for four of them."""
+TINY = {"ramp_s": 0.0, "arrival": "burst", "ttft_ms": 20.0, "gap_ms": 10.0, "tokens": 4}
+SERVER_CPU = "time.provider_cpu_us_per_token"
+
+pytestmark = pytest.mark.long
+
+
+class Peers(Launcher):
+    """Starts the peer where a cell's provider would be started."""
+
+    def __init__(self, events: str) -> None:
+        super().__init__()
+        self._argv = ["starlette_server", events]
+
+    def spawn(self, argv: Sequence[str], cpus: Sequence[int] | None, fds: Sequence[int]) -> int:
+        """As the launcher does."""
+        if argv[-1] == "streamlanes.provider":
+            argv = [*argv[:-1], *self._argv]
+        return super().spawn(argv, cpus, fds)
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    made = bench_of(LANE)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module", params=["json", "ready"])
+def peers(importable: None, request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """A bench whose cells are served by the peer."""
+    for name in ("starlette", "uvicorn", "httptools"):
+        pytest.importorskip(name)
+    made = bench_of(LANE)
+    made.launcher.close()
+    made.launcher = Peers(request.param)
+    yield made
+    made.close()
+
+
+def test_the_peer_sends_what_the_provider_sends():
+    """The same bytes, but for the HTTP head and chunks around them: those are uvicorn's."""
+    peer = pytest.importorskip("starlette_server")
+    tokens, name, body = 3, frames.call_id(7), ResponseDecoder()
+    writes = [frames.token(7, name, k) for k in range(tokens)]
+    writes[0] = frames.first(name) + writes[0]
+    writes[-1] += frames.last(name)
+    assert [body.feed(data) for data in writes] == [peer.events(7, k, tokens) for k in range(tokens)]
+
+
+# What `steady` sends, and half of it, where neither server is near its limit.
+@pytest.mark.parametrize("rate_per_s", [20_000, 10_000])
+def test_provider_against_starlette(
+    benchmark: BenchmarkFixture, note: Note, bench: Bench, peers: Bench, rate_per_s: int
+):
+    load = {"rate_per_s": float(rate_per_s), "tokens": SECONDS * rate_per_s // CALLS}
+    calls, pairs, load = (CALLS, PAIRS, load) if benchmark.enabled else (20, 1, TINY)
+    what = cell("uvloop", "floor", "steady", calls, **load)
+    ours, theirs = benchmark.pedantic(
+        abba,
+        args=(pairs, lambda: measured(bench, what), lambda: measured(peers, what)),
+        rounds=1,
+    )
+    for made in (ours, theirs):
+        assert [one.record.counts["tokens"] for one in made] == [calls * load["tokens"]] * pairs
+    assert all(one.record.provider for one in ours), "the provider answers /sim/stats"
+    assert not any(one.record.provider for one in theirs), "the peer does not"
+    a, b = cpu(ours), cpu(theirs)
+    note(provider_to_starlette=compared(a, b), provider_us=shown(a), starlette_us=shown(b))
+    for name, made in (("provider", ours), ("starlette", theirs)):
+        note(
+            **{
+                f"{name}_late_p99_ms": shown([one.record.figure("latency.provider_ms.p99") for one in made]),
+                f"{name}_flags": doubts(made),
+            }
+        )
+
+
+def cpu(made: list[Measured]) -> list[float | None]:
+    """Each one's CPU per token of the server's process, in the plateau."""
+    return [one.record.figure(SERVER_CPU) for one in made]

@@ -1,0 +1,130 @@
+"""The counts of the I/O lane: calls, how they ended, tokens, requests."""
+
+from collections.abc import Callable
+
+from streamlanes.facts import Missing
+from streamlanes.lanes.base import Better, Metric, Pool
+from streamlanes.metrics import Calls, in_flight_target
+from streamlanes.samples import Outcome
+
+Figure = float | int | str | Missing
+LOWER, HIGHER, NEITHER = Better.LOWER, Better.HIGHER, Better.NEITHER
+
+
+def _count(path: str, text: str, of: Callable[[Calls], Figure], better: Better = NEITHER) -> Metric:
+    return Metric(path=f"counts.{path}", unit="", better=better, help=text, pool=Pool.MAX, of=of)
+
+
+def _ended(how: Outcome) -> Callable[[Calls], Figure]:
+    return lambda calls: int((calls.stamps.outcome == how).sum())
+
+
+def _unfinished(calls: Calls) -> int:
+    return int(((calls.stamps.begin > 0) & (calls.stamps.outcome == 0)).sum()) + int(
+        (calls.stamps.outcome == Outcome.UNFINISHED).sum()
+    )
+
+
+def _lost(calls: Calls) -> int:
+    """Scheduled tokens of ok calls that did not come."""
+    short = calls.counts - calls.stamps.count
+    return int(short[calls.ok].clip(min=0).sum())
+
+
+def _extra(calls: Calls) -> int:
+    return int((calls.stamps.count - calls.counts).clip(min=0).sum())
+
+
+def _attempts(calls: Calls) -> int | Missing:
+    """What the provider saw: a client that tries again, or never came through, is not told by its stamps."""
+    if calls.timed.provider is None:
+        return int((calls.stamps.sent > 0).sum())
+    said = calls.timed.provider_stats
+    if not said:
+        return Missing("the provider was not asked, or did not answer, how many requests it saw")
+    return sum(int(each["requests"]) for each in said)
+
+
+def _usage_tokens(calls: Calls) -> int | Missing:
+    if calls.timed.provider is None:
+        return Missing("this client has no provider")
+    said = calls.stamps.usage[calls.ok]
+    return (
+        int(said.sum())
+        if said.any()
+        else Missing("no call was told its usage: tokens are counted from chunks")
+    )
+
+
+def _without_usage(calls: Calls) -> int | Missing:
+    if calls.timed.provider is None:
+        return Missing("this client has no provider")
+    return int((calls.stamps.usage[calls.ok] == 0).sum())
+
+
+def _of_memory(name: str) -> Callable[[Calls], Figure]:
+    def of(calls: Calls) -> Figure:
+        found = calls.facts.memory
+        if isinstance(found, str):
+            return Missing(found)
+        value = getattr(found.plateau, name)
+        return Missing(found.plateau.reason or "unreadable") if value is None else int(value)
+
+    return of
+
+
+COUNTS = (
+    _count("calls", "calls asked for", lambda c: c.facts.calls),
+    _count(
+        "admitted",
+        "calls the cell was given: fewer for a pool that cannot finish them in its budget",
+        lambda c: c.schedule.calls,
+    ),
+    _count("started", "calls that began", lambda c: int((c.stamps.begin > 0).sum())),
+    _count("attempts", "requests that the provider saw; calls sent, where there is no provider", _attempts),
+    _count("expected_tokens", "scheduled tokens of the admitted calls", lambda c: c.schedule.tokens),
+    _count("tokens", "tokens received, counted from chunks", lambda c: c.tokens),
+    _count(
+        "usage_tokens",
+        "output tokens of the ok calls by the provider's own count, which is the authority",
+        _usage_tokens,
+    ),
+    _count("without_usage", "ok calls whose provider said no count: theirs is from chunks", _without_usage),
+    _count(
+        "no_sentinel",
+        "ok calls that ended by their finish reason alone, without the dialect's own mark of the end",
+        lambda c: int(c.stamps.no_sentinel.sum()),
+    ),
+    _count("lost_tokens", "scheduled tokens of ok calls that did not come", _lost, LOWER),
+    _count("extra_tokens", "tokens beyond the schedule", _extra, LOWER),
+    _count(
+        "unaccounted_calls",
+        "admitted calls that never began",
+        lambda c: int((c.stamps.begin == 0).sum()),
+        LOWER,
+    ),
+    _count("peak_in_flight", "most calls at once, from request sent to end", lambda c: c.peak_in_flight),
+    Metric(
+        path="counts.mean_in_flight",
+        unit="",
+        better=NEITHER,
+        help="calls in flight, averaged over the wall: from request sent to end",
+        of=lambda c: c.mean_in_flight,
+    ),
+    _count(
+        "in_flight_target", "the peak that schedule and width ask for", lambda c: in_flight_target(c.facts)
+    ),
+    _count("threads_peak", "threads of the tree at the memory pass's plateau", _of_memory("threads")),
+    _count("fds_peak", "open descriptors of the tree at the memory pass's plateau", _of_memory("fds")),
+    *(
+        _count(
+            how.name.lower(),
+            f"calls that ended {how.name.lower()}",
+            _ended(how),
+            HIGHER if how is Outcome.OK else LOWER,
+        )
+        for how in Outcome
+        if how is not Outcome.UNFINISHED
+    ),
+    _count("unfinished", "calls that began and had not ended when the cell was over", _unfinished, LOWER),
+)
