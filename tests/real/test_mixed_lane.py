@@ -1,63 +1,61 @@
 """The mixed lane: acceptance case D9, and the accounts of streams and texts."""
 
-import json
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
-from commands import records, run
-from streamlanes.record import StatusName
+from streamlanes.cells import Axes, Cell
+from streamlanes.lanes.mixed import LANE
+from streamlanes.process import Bench
+from streamlanes.record import Record, StatusName
+from streamlanes.recording import record
 
-PROFILE = """
-[run]
-lane = "mixed"
-memory = false
-
-[[cells]]
-backends = ["asyncio"]
-client = "streams"
-workload = "flow"
-calls = [20]
-sweep = {{ offload = {offloads} }}
-set = {{ tokens = 80, gap_ms = 10, ramp_s = 1.8, workers = 1, {work} }}
-"""
+CALLS = 14
 
 
-def profile(tmp_path: Path, offloads: list[str], work: str) -> str:
-    path = tmp_path / "mixed.toml"
-    path.write_text(PROFILE.format(offloads=json.dumps(offloads), work=work))
-    return str(path)
+@pytest.fixture(scope="module")
+def mixed_bench() -> Iterator[Bench]:
+    made = Bench(LANE, 128)
+    yield made
+    made.close()
 
 
-def test_d9_a_pure_python_thread_makes_every_token_late_and_a_process_does_not(tmp_path: Path):
-    """One burner, 80 tokens at 10 ms. Whatever else runs on the machine only adds to lateness: it cannot
-    make the thread look better than it is, and a process that was disturbed is tried again."""
-    asked = profile(tmp_path, ["threads", "processes"], "load = 1.0")
-    for attempt in range(3):
-        done = run("run", asked, "--json", "--out", str(tmp_path / str(attempt)), cwd=tmp_path)
-        found = {each["cell"]["axes"]["offload"]: each for each in records(done)}
-        thread, process = (found[name]["mixed"]["lateness_ms"] for name in ("threads", "processes"))
-        for made in found.values():
-            assert made["status"]["name"] == StatusName.OK
-            assert made["counts"]["ok"] == made["counts"]["calls"] == 20
-            assert made["counts"]["lost_tokens"] == 0
-            assert made["mixed"]["faults"] == 0
-            assert made["interpreter"]["gil"] is True
-            assert made["cell"]["axes"]["switch_ms"] == pytest.approx(5)
-            assert made["mixed"]["lateness_ms"]["count"] > 0
-        if found["threads"]["interpreter"]["gil"]:
-            assert thread["p50"] >= 3, "a thread that holds the GIL keeps it for the switch interval"
-        if process["p50"] < 1.5 and process["p50"] < thread["p50"] / 2:
-            said = done.stderr[done.stderr.index("MIXED") :]
+def measured(bench: Bench, offload: str, load: float, client: str = "streams") -> Record:
+    """Calls of 80 tokens at 10 ms, that end while others stream; one worker."""
+    axes = Axes(tokens=80, gap_ms=10, ramp_s=1.2, workers=1, offload=offload, load=load)
+    what = Cell(
+        lane="mixed", backend="asyncio", client=client, workload="flow", calls=CALLS, axes=axes, memory=False
+    )
+    made = record(what, LANE, {}, bench.measure(what))
+    assert made.status.name is StatusName.OK
+    assert made.counts["ok"] == made.counts["calls"] == CALLS
+    assert made.counts["lost_tokens"] == made.mixed["faults"] == 0
+    assert made.mixed["lateness_ms"]["count"] > 0
+    return made
+
+
+def test_d9_a_pure_python_thread_makes_every_token_late_and_a_process_does_not(mixed_bench: Bench):
+    """One burner. Whatever else runs on the machine only adds to lateness: it cannot make the thread look
+    better than it is, and a process that was disturbed is tried again."""
+    for _ in range(3):
+        thread, process = (measured(mixed_bench, offload, 1.0) for offload in ("threads", "processes"))
+        assert thread.cell.axes["switch_ms"] == pytest.approx(5)
+        with_thread, with_process = (made.mixed["lateness_ms"]["p50"] for made in (thread, process))
+        assert thread.interpreter["gil"] is True
+        assert with_thread >= 3, "a thread that holds the GIL keeps it for the switch interval"
+        if with_process < min(1.5, with_thread / 2):
+            assert LANE.answer is not None
+            (said, *_) = LANE.answer([thread, process])
             assert said.index("processes") < said.index("threads"), "the report ranks them so"
             return
-    pytest.fail(f"streams beside a process were late too: {process}, beside a thread: {thread}")
+    pytest.fail(
+        f"streams beside a process were late too: {with_process} ms, beside a thread {with_thread} ms"
+    )
 
 
-def test_without_work_nothing_is_handed_over(tmp_path: Path):
-    done = run("run", profile(tmp_path, ["inline"], "load = 0"), "--json", cwd=tmp_path)
-    (made,) = records(done)
-    assert made["counts"]["ok"] == 20
-    assert made["work"]["done"] == 0
-    assert made["mixed"]["cores"] == 0
-    assert made["mixed"]["lateness_ms"]["count"] > 0, "the window is there all the same"
+def test_work_is_done_inline_too_and_none_is_done_without_load(mixed_bench: Bench):
+    some, none = (measured(mixed_bench, "inline", load, "timer") for load in (0.2, 0.0))
+    assert some.work["done"] == CALLS * some.mixed["documents_per_call"] > 0
+    assert some.mixed["digest"] is not None
+    assert some.mixed["cores"] > 0
+    assert none.work["done"] == none.mixed["cores"] == 0

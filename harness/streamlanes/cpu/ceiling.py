@@ -10,7 +10,7 @@ import multiprocessing
 import sys
 import time
 
-SECONDS = 0.3
+SECONDS = 0.2
 """Of each of the two looks."""
 _LEAD_S = 0.02
 _CHUNK = 2_000
