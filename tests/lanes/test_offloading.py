@@ -81,6 +81,13 @@ def test_what_is_usual_can_be_meant(name: str):
     assert all(estimate.seconds(each) > 0 for each in cells)
 
 
+def test_the_profile_of_both_lanes_can_be_meant():
+    cells = load("work").expand()
+    assert {each.lane for each in cells} == {"cpu", "mixed"}
+    assert {each.axes.start_method for each in cells} == {None, "fork", "forkserver", "spawn"}
+    assert sum(map(estimate.seconds, cells)) < 1200
+
+
 def test_what_is_set_takes_the_place_of_what_is_usual():
     wished = Wishes(lane="mixed", settings={"work_ms": [5, 10], "offload": ["inline"]}, calls=[20])
     cells = wished.applied(load("quick")).expand()

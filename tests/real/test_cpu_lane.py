@@ -133,9 +133,8 @@ def test_a_kernel_that_is_no_good_crashes_its_cell_with_its_reason(cpu_bench: Be
 
 
 def test_the_command_compares_the_ways(tmp_path: Path):
-    done = run(
-        *"run --lane cpu -n 40 --set tokens=30 --set offload=inline,processes --json".split(), cwd=tmp_path
-    )
+    command = "run --lane cpu -n 40 --set tokens=30 --set offload=inline,processes --json"
+    done = run(*command.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = {each["cell"]["axes"]["offload"]: each for each in records(done)}
     assert set(found) == {"inline", "processes"}

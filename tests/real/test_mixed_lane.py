@@ -48,9 +48,7 @@ def test_d9_a_pure_python_thread_makes_every_token_late_and_a_process_does_not(m
             (said, *_) = LANE.answer([thread, process])
             assert said.index("processes") < said.index("threads"), "the report ranks them so"
             return
-    pytest.fail(
-        f"streams beside a process were late too: {with_process} ms, beside a thread {with_thread} ms"
-    )
+    pytest.fail(f"late beside a process too: {with_process} ms; beside a thread {with_thread} ms")
 
 
 def test_work_is_done_inline_too_and_none_is_done_without_load(mixed_bench: Bench):
