@@ -1,35 +1,64 @@
 """Whether a cell can be put together at all: the client has the form its backend needs, and the libraries
-of both are installed."""
+of both are installed, and those of the work that its lane does besides."""
 
 import importlib.util
+import platform
+import sys
 from collections.abc import Mapping
 
 from streamlanes.backends import BACKENDS, Waits
-from streamlanes.clients import CLIENTS
+from streamlanes.cells import Cell
+from streamlanes.interpreters import too_early
+from streamlanes.lanes import lane
+from streamlanes.lanes.base import Crew
 
 EXTRA = "streamlanes[clients]"
 """What brings every client's library."""
 _FORMS = {Waits.ASYNC: "asynchronous", Waits.BLOCKING: "blocking"}
 
 
-def misfit(backend: str, client: str) -> str | None:
-    """Why this client does not run under this backend, with the backends it does; None where it does."""
-    waits, forms = BACKENDS[backend].waits, CLIENTS[client].forms
+def misfit(cell: Cell) -> str | None:
+    """Why its client does not run under its backend, with the backends it does; None where it does."""
+    waits, forms = BACKENDS[cell.backend].waits, cell.client_info.forms
     if waits in forms:
         return None
-    others = ", ".join(name for name, info in BACKENDS.items() if info.waits in forms)
-    return f"{client} has no {_FORMS[waits]} form, which {backend} needs; it runs under: {others}"
+    others = ", ".join(name for name, info in lane(cell.lane).backends.items() if info.waits in forms)
+    return f"{cell.client} has no {_FORMS[waits]} form, which {cell.backend} needs; it runs under: {others}"
 
 
-def imports(backend: str, client: str) -> Mapping[str, str]:
-    """The imports that both cannot do without -> what pip installs for them."""
-    needs = {BACKENDS[backend].needs: BACKENDS[backend].needs, CLIENTS[client].needs: f"'{EXTRA}'"}
+def imports(cell: Cell) -> Mapping[str, str]:
+    """The imports that backend and client cannot do without -> what pip installs for them."""
+    of_backend, of_client = BACKENDS[cell.backend].needs, cell.client_info.needs
+    needs = {of_backend: of_backend, of_client: f"'{EXTRA}'"}
     return {name: package for name, package in needs.items() if name and package}
 
 
-def missing_import(backend: str, client: str) -> str | None:
+def missing_import(cell: Cell) -> str | None:
     """Why this interpreter cannot run them, with what to do; None where it can."""
-    for name, package in imports(backend, client).items():
-        if importlib.util.find_spec(name) is None:
+    for name, package in imports(cell).items():
+        if not _importable(name):
             return f"{name} is not installed; install it with: pip install {package}"
     return None
+
+
+def crew_of(cell: Cell) -> Crew:
+    """Who works in the cell beside its backend."""
+    asks = lane(cell.lane).asks
+    return asks.crew(cell) if asks else Crew()
+
+
+def missing_crew(crew: Crew) -> str | None:
+    """Why this interpreter cannot do a lane's own work, with what to do; None where it can."""
+    if crew.since and sys.version_info < crew.since:
+        return f"this is Python {platform.python_version()}, {too_early(crew.since)}"
+    lacking = next((name for name in crew.needs if not _importable(name)), None)
+    if lacking is None:
+        return None
+    return f"{lacking} is not installed; install it with: pip install 'streamlanes[{crew.extra}]'"
+
+
+def _importable(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # of the package that holds it
+        return False
