@@ -12,7 +12,9 @@ from streamlanes.record import Record, StatusName
 from streamlanes.recording import record
 
 CALLS = 8
-STANDARD = [name for name, info in CLIENTS.items() if not info.needs and name != CALL]  # own: test_own_call.py
+STANDARD = [
+    name for name, info in CLIENTS.items() if not info.needs and name != CALL
+]  # own: test_own_call.py
 """Libraries are in test_clients.py."""
 ALLOWED = {"asyncio": set(), "uvloop": {"uvloop", "cython_runtime"}}
 
