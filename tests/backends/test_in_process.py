@@ -7,7 +7,7 @@ import pytest
 
 from jobs_fakes import small_schedule, tables
 from streamlanes.backends import BACKENDS, Waits, default_width
-from streamlanes.backends.base import Jobs, Options, Refused, drive
+from streamlanes.backends.base import Jobs, Options, Refused, drive, settings
 from streamlanes.cell import load
 from streamlanes.samples import ORIGIN
 
@@ -106,3 +106,11 @@ def test_only_bounded_backends_have_a_default_width():
     for name, info in BACKENDS.items():
         assert (default_width(name) is not None) == info.bounded
         assert info.waits in Waits
+
+
+def test_to_look_at_the_settings_changes_none():
+    before = threading.stack_size(512 * 1024)
+    try:
+        assert [settings()["stack_kib"] for _ in range(2)] == [512, 512]
+    finally:
+        threading.stack_size(before)
