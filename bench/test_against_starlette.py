@@ -15,6 +15,7 @@ from streamlanes.children import Launcher
 from streamlanes.lanes.io import LANE
 from streamlanes.process import Bench
 from streamlanes.provider import frames
+from streamlanes.provider.chat import chat
 from streamlanes.wire.http1 import ResponseDecoder
 from timing import Note
 
@@ -64,10 +65,11 @@ def test_the_peer_sends_what_the_provider_sends():
     """The same bytes, but for the HTTP head and chunks around them: those are uvicorn's."""
     peer = pytest.importorskip("starlette_server")
     tokens, name, body = 3, frames.call_id(7), ResponseDecoder()
-    writes = [frames.token(7, name, k) for k in range(tokens)]
-    writes[0] = frames.first(name) + writes[0]
-    writes[-1] += frames.last(name)
-    assert [body.feed(data) for data in writes] == [peer.events(7, k, tokens) for k in range(tokens)]
+    way = chat(usage=True, padding=False)
+    writes = [way.token(7, name, k) for k in range(tokens)]
+    writes[0] = way.first(name, 4) + writes[0]
+    writes[-1] += way.last(name, 4, tokens)
+    assert [body.feed(data) for data in writes] == [peer.events(7, k, tokens, 4) for k in range(tokens)]
 
 
 # What `steady` sends, and half of it, where neither server is near its limit.

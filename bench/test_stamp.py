@@ -12,13 +12,13 @@ from streamlanes.jobs.io import Receiver
 from streamlanes.process import Tables
 from streamlanes.wire import DIALECTS, dialect
 from streamlanes.workload import build, resolve
-from texts import bodies, messages
+from texts import WAYS, bodies
 from timing import Note, ns_each
 
 TOKENS = 1000
 CALLS, TOKENS_EACH, ROUNDS = 1000, 20, 20
 BODIES = bodies(TOKENS)
-ANSWERS = {"openai": BODIES, "anthropic": messages(TOKENS)}
+ANSWERS = {api: bodies(TOKENS, way) for api, way in WAYS.items()}
 
 pytestmark = pytest.mark.usefixtures("awake")
 

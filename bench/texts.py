@@ -2,20 +2,25 @@
 
 from streamlanes.provider import frames
 from streamlanes.provider.chat import chat
+from streamlanes.provider.frames import Frames
+from streamlanes.provider.messages import messages
 
 EVENT_BYTES = 200
 
 
-def chunks(tokens: int) -> list[bytes]:
+WAYS = {"openai": chat(usage=True, padding=False), "anthropic": messages()}
+"""What the provider sends to `streams` and `floor`, by dialect."""
+
+
+def chunks(tokens: int, way: Frames = WAYS["openai"]) -> list[bytes]:
     """The provider's frames of one call's tokens as they are sent: an event in an HTTP chunk each."""
     name = frames.call_id(0)
-    way = chat(usage=False, padding=False)
     return [way.token(0, name, k) for k in range(tokens)]
 
 
-def bodies(tokens: int) -> list[bytes]:
+def bodies(tokens: int, way: Frames = WAYS["openai"]) -> list[bytes]:
     """The same frames without their HTTP chunk: what a receiver is fed."""
-    return [chunk.partition(b"\r\n")[2][:-2] for chunk in chunks(tokens)]
+    return [chunk.partition(b"\r\n")[2][:-2] for chunk in chunks(tokens, way)]
 
 
 def events(size: int) -> bytes:
@@ -26,15 +31,6 @@ def events(size: int) -> bytes:
 def pieces(text: bytes, size: int) -> list[bytes]:
     """The text in pieces of this size, the last one shorter."""
     return [text[at : at + size] for at in range(0, len(text), size)]
-
-
-def messages(tokens: int) -> list[bytes]:
-    """The same words as events of the Anthropic dialect."""
-    return [
-        b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,'
-        b'"delta":{"type":"text_delta","text":" %s"}}\n\n' % frames.WORDS[k % len(frames.WORDS)].encode()
-        for k in range(tokens)
-    ]
 
 
 def named_events(size: int) -> bytes:

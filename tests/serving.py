@@ -24,6 +24,9 @@ from streamlanes.samples import Table, provider_columns
 from streamlanes.wire.http1 import ResponseDecoder, post
 from streamlanes.wire.openai import request_body
 
+AROUND = 4
+"""Events of a streamed answer beside its tokens: role, finish, usage, `[DONE]`."""
+
 
 @cache
 def made_certificate() -> certificate.Certificate:
@@ -53,7 +56,8 @@ class Serving:
         self.certificate = made_certificate()
         self._hold = hold
         self._up = threading.Event()
-        self._thread = threading.Thread(target=lambda: uvloop.run(self._main()))
+        # A test that fails does not close it: that must not keep the whole run from ending.
+        self._thread = threading.Thread(target=lambda: uvloop.run(self._main()), daemon=True)
         self._thread.start()
         assert self._up.wait(30)
 

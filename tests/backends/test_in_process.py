@@ -7,7 +7,7 @@ import pytest
 
 from jobs_fakes import small_schedule, tables
 from streamlanes.backends import BACKENDS, Waits, default_width
-from streamlanes.backends.base import Jobs, Options, Refused, drive
+from streamlanes.backends.base import Jobs, Options, Refused, drive, settings
 from streamlanes.cell import load
 from streamlanes.samples import ORIGIN
 
@@ -131,3 +131,11 @@ def test_what_jobs_share_is_opened_before_the_first_and_closed_after_the_last(na
     assert noted == ["open", "job", "job", "job", "close"]
     schedule.close()
     samples.close()
+
+
+def test_to_look_at_the_settings_changes_none():
+    before = threading.stack_size(512 * 1024)
+    try:
+        assert [settings()["stack_kib"] for _ in range(2)] == [512, 512]
+    finally:
+        threading.stack_size(before)

@@ -14,7 +14,8 @@ from streamlanes.provider.chat import chat
 from streamlanes.provider.faults import STATUSES, Fault, strikes_before
 from streamlanes.provider.frames import call_id, said
 from streamlanes.provider.messages import messages
-from streamlanes.provider.script import Call, Then, Write
+from streamlanes.provider.script import Call
+from streamlanes.provider.writes import Then, Write
 from streamlanes.wire.http1 import ResponseDecoder
 from streamlanes.wire.openai import ChatFold
 from streamlanes.wire.sse import EventDecoder

@@ -26,3 +26,16 @@ def test_an_interpreter_that_is_not_the_runs_own_is_named(pythons: list[str | No
         for place, python in enumerate(pythons, 1)
     ]
     assert lines(points(made))[0].partition("uvloop 0.23.0")[2] == says
+
+
+def test_tls_and_what_the_provider_did_are_told():
+    plain = record()
+    cell = msgspec.structs.replace(
+        plain.cell,
+        axes={**plain.cell.axes, "tls": True},
+        provider={"seed": 3, "tokens_per_chunk": 4, "faults": {"reset": 0.125, "stall": 0.01}},
+    )
+    client, provider = lines(points([msgspec.structs.replace(plain, cell=cell)]))[1:]
+    assert client.startswith("Client: streams over TLS. ")
+    assert provider == "Provider: 4 tokens a chunk, 12.5 % reset, 1 % stall."
+    assert len(lines(points([plain]))) == 2

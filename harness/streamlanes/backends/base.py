@@ -95,7 +95,9 @@ class Options:
 
 def settings() -> dict[str, object]:
     """What really holds in this process: the switch interval, and the stack of a new thread."""
-    stack_bytes = threading.stack_size() or resource.getrlimit(resource.RLIMIT_STACK)[0]
+    set_bytes = threading.stack_size()
+    threading.stack_size(set_bytes)  # to ask for it is to set it to the default
+    stack_bytes = set_bytes or resource.getrlimit(resource.RLIMIT_STACK)[0]
     return {
         "switch_ms": sys.getswitchinterval() * 1000,
         "stack_kib": None if stack_bytes == resource.RLIM_INFINITY else stack_bytes // 1024,

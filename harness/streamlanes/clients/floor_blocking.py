@@ -8,7 +8,7 @@ from streamlanes.samples import Outcome
 from streamlanes.wire.http1 import HttpError, ResponseDecoder, post
 
 BUFFER_BYTES = 4096
-"""Each waiting thread holds one, so it is small; a token's frame is about 220 bytes."""
+"""Each waiting thread holds one, so it is small; a token's frame is about 235 bytes."""
 
 
 class Floor(Connecting):

@@ -26,6 +26,8 @@ class Chat:
         self._padding = padding
         self._tokens = [_cut(self._event({"content": f" {word}"})) for word in WORDS]
         self._role, self._stop = _cut(self._event(_ROLE)), _cut(self._event({}, "stop"))
+        counts = _sse(_head() | {"choices": [], "usage": _usage("%d", "%d", "%d")})
+        self._counts = counts.replace(b'"%d"', b"%d")
 
     def first(self, call_id: bytes, prompt_tokens: int) -> bytes:
         """Response head and role event."""
@@ -39,10 +41,9 @@ class Chat:
 
     def last(self, call_id: bytes, prompt_tokens: int, tokens: int) -> bytes:
         """Finish, usage where it was asked for, `[DONE]`, end of the message."""
-        if self._usage:
-            return chunk(self.finish(call_id, prompt_tokens, tokens)) + _END
         before, after = self._stop
-        return before + call_id + after + _END
+        counts = chunk(self._counted(call_id, prompt_tokens, tokens)) if self._usage else b""
+        return before + call_id + after + counts + _END
 
     def opening(self, call_id: bytes, prompt_tokens: int) -> bytes:
         """The role, with no text."""
@@ -55,10 +56,7 @@ class Chat:
     def finish(self, call_id: bytes, prompt_tokens: int, tokens: int) -> bytes:
         """The reason for the end, and the usage event where it was asked for."""
         found = self._named(call_id, self._event({}, "stop"))
-        if self._usage:
-            counts = _usage(prompt_tokens, tokens)
-            found += self._named(call_id, _sse(_head() | {"choices": [], "usage": counts}))
-        return found
+        return found + (self._counted(call_id, prompt_tokens, tokens) if self._usage else b"")
 
     def done(self) -> bytes:
         """`[DONE]`."""
@@ -74,7 +72,7 @@ class Chat:
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
         return _head("chat.completion", f"chatcmpl-{call_id.decode()}") | {
             "choices": [choice],
-            "usage": _usage(prompt_tokens, tokens),
+            "usage": _usage(prompt_tokens, tokens, prompt_tokens + tokens),
         }
 
     def refusal(self, status: int, message: str) -> dict[str, Any]:
@@ -90,6 +88,11 @@ class Chat:
         if self._padding:
             content["obfuscation"] = _letters(delta.get("content", ""))
         return _sse(content)
+
+    def _counted(self, call_id: bytes, prompt_tokens: int, tokens: int) -> bytes:
+        """The usage event."""
+        counts = (prompt_tokens, tokens, prompt_tokens + tokens)
+        return self._named(call_id, self._counts) % counts
 
     @staticmethod
     def _named(call_id: bytes, event: bytes) -> bytes:
@@ -110,12 +113,8 @@ def _cut(event: bytes) -> tuple[bytes, bytes]:
     return before, after
 
 
-def _usage(prompt_tokens: int, tokens: int) -> dict[str, int]:
-    return {
-        "prompt_tokens": prompt_tokens,
-        "completion_tokens": tokens,
-        "total_tokens": prompt_tokens + tokens,
-    }
+def _usage(prompt: object, answer: object, both: object) -> dict[str, object]:
+    return {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": both}
 
 
 def _letters(content: str) -> str:

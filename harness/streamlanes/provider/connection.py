@@ -9,8 +9,8 @@ import httptools
 from streamlanes.provider.ask import Ask
 from streamlanes.provider.deadlines import Deadlines
 from streamlanes.provider.routes import Answer, Request, refusal, route
-from streamlanes.provider.script import response
 from streamlanes.provider.streams import Stream, Streams
+from streamlanes.provider.writes import response
 
 MAX_HEAD_BYTES = 64 * 1024
 MAX_BODY_BYTES = 1 << 20

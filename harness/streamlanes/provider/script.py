@@ -1,69 +1,28 @@
 """Answers that are put together one by one: what is written when, as a list that is made while it is sent.
 
-First the events of a right answer, then what a fault makes of them, then the writes: HTTP around the
-events, those that are due together in one write. Pure; times are nanoseconds after the request was seen.
+First the events of a right answer, then what a fault makes of them, then the writes (`writes`). Pure; times
+are nanoseconds after the request was seen.
 """
 
-import enum
-import json
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from streamlanes.provider.behaviour import Behaviour
 from streamlanes.provider.faults import STATUSES, Fault, strikes_before
-from streamlanes.provider.frames import END, HEAD, Frames, chunk, said, stream_head
+from streamlanes.provider.frames import Frames, said
+from streamlanes.provider.writes import Event, Gzip, Then, Write, response, writes
 
 COMMENT = b": keep-alive\n\n"
 SPLIT_TEXT = " crème 🦉 夜"
 """Characters of two, four and three bytes."""
 
-_REASONS = {
-    400: "Bad Request",
-    404: "Not Found",
-    408: "Request Timeout",
-    413: "Content Too Large",
-    429: "Too Many Requests",
-    431: "Request Header Fields Too Large",
-    500: "Internal Server Error",
-    503: "Service Unavailable",
-    529: "Overloaded",
-}
 _MESSAGES = {
     429: "Rate limit reached",
     500: "The server had an error while processing your request",
     503: "The engine is currently overloaded",
     529: "Overloaded",
 }
-
-
-class Then(enum.Enum):
-    """What follows a write."""
-
-    MORE = enum.auto()
-    END = enum.auto()  # the message is over; the connection may stay
-    CLOSE = enum.auto()
-    RESET = enum.auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """One write. tokens: how many it completes."""
-
-    due_ns: int
-    data: bytes
-    tokens: int = 0
-    then: Then = Then.MORE
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Bytes of an event stream that are sent together: an event, a part of one, a comment."""
-
-    due_ns: int
-    body: bytes
-    tokens: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,8 +69,8 @@ def stream(call: Call, fault: Fault | None, behaviour: Behaviour, *, apart: bool
     made = right(call, size)
     if fault in _MADE:
         made = _MADE[fault](made, call, behaviour, strike)
-    gzip = _Gzip() if fault is Fault.GZIP and call.gzip else None
-    yield from _writes(made, gzip, _THEN.get(fault, Then.END), apart=apart)
+    gzip = Gzip() if fault is Fault.GZIP and call.gzip else None
+    yield from writes(made, gzip, _THEN.get(fault, Then.END), apart=apart)
 
 
 def right(call: Call, size: int) -> Iterator[Event]:
@@ -124,19 +83,6 @@ def right(call: Call, size: int) -> Iterator[Event]:
         yield Event(offsets[k + count - 1], body, count)
     yield Event(offsets[-1], frames.finish(call.call_id, call.prompt_tokens, tokens))
     yield Event(offsets[-1], frames.done())
-
-
-def response(status: int, content: object, *headers: str, close: bool = False) -> bytes:
-    """A whole response with a JSON body."""
-    body = json.dumps(content).encode()
-    lines = (
-        f"HTTP/1.1 {status} {_REASONS.get(status, 'OK')}",
-        "Content-Type: application/json",
-        f"Content-Length: {len(body)}",
-        *headers,
-        *(("Connection: close",) if close else ()),
-    )
-    return "".join(f"{line}\r\n" for line in lines).encode() + b"\r\n" + body
 
 
 def _refused(call: Call, fault: Fault, behaviour: Behaviour) -> Write:
@@ -255,49 +201,6 @@ _MADE: dict[Fault | None, _Change] = {
 
 _THEN: dict[Fault | None, Then] = {Fault.CUT_INSIDE: Then.CLOSE, Fault.RESET: Then.RESET}
 """How an answer ends that does not end well."""
-
-
-# From events to writes
-
-
-class _Gzip:
-    """Compresses each piece so that the caller can read it at once. The smallest window: a server holds
-    thousands of these."""
-
-    def __init__(self) -> None:
-        self._zlib = zlib.compressobj(wbits=16 + 9, memLevel=1)
-
-    def piece(self, body: bytes) -> bytes:
-        return self._zlib.compress(body) + self._zlib.flush(zlib.Z_SYNC_FLUSH)
-
-    def end(self) -> bytes:
-        return self._zlib.flush()
-
-
-def _writes(events: Iterable[Event], gzip: _Gzip | None, then: Then, *, apart: bool) -> Iterator[Write]:
-    """Head and events, each event in an HTTP chunk of its own; `then` with the last write."""
-    lead = stream_head("Content-Encoding: gzip") if gzip else HEAD
-    made: Write | None = None
-    for together in _one_by_one(events) if apart else _due_together(events):
-        if made is not None:
-            yield made
-        data, tokens = [lead], 0
-        for event in together:
-            body = gzip.piece(event.body) if gzip else event.body
-            data.append(chunk(body) if body else b"")
-            tokens += event.tokens
-        made, lead = Write(together[0].due_ns, b"".join(data), tokens), b""
-    assert made is not None, "no answer is without an event"
-    rest = chunk(gzip.end()) if gzip else b""
-    yield replace(made, data=made.data + rest + (END if then is Then.END else b""), then=then)
-
-
-def _one_by_one(events: Iterable[Event]) -> Iterator[list[Event]]:
-    return ([event] for event in events)
-
-
-def _due_together(events: Iterable[Event]) -> Iterator[list[Event]]:
-    return (list(group) for _, group in groupby(events, lambda event: event.due_ns))
 
 
 def _ns(ms: float) -> int:

@@ -11,9 +11,9 @@ from streamlanes.provider.ask import Ask
 from streamlanes.provider.behaviour import Behaviour
 from streamlanes.provider.faults import fault_of
 from streamlanes.provider.frames import Frames, call_id
-from streamlanes.provider.script import Then, Write
 from streamlanes.provider.sending import reset, sender
 from streamlanes.provider.wheel import Wheel
+from streamlanes.provider.writes import Then, Write
 from streamlanes.samples import Table
 
 now_ns = time.perf_counter_ns

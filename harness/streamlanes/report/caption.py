@@ -32,6 +32,7 @@ def lines(points: Sequence[Point]) -> list[str]:
     ]
     clients = ", ".join(dict.fromkeys(map(_client, points)))
     found.append(f"Client: {clients}. {'. '.join(loads)}. {_repetitions(points)}.")
+    found.append(_provider(points[0].records[0].cell.provider))
     return [line for line in found if line]
 
 
@@ -50,6 +51,13 @@ def _under(points: Sequence[Point]) -> str:
     ran = sorted({_named(record.interpreter, "implementation", "python") for record in records})
     own = _named(machine, "implementation", "python")
     return f"; cells under {', '.join(ran)}" if ran and ran != [own] else ""
+
+
+def _provider(table: Mapping[str, Any]) -> str:
+    """What the provider did beside its schedule; a run has one such table."""
+    parts = [f"{table['tokens_per_chunk']:,} tokens a chunk"] if "tokens_per_chunk" in table else []
+    parts += [f"{share * 100:.3g} % {fault}" for fault, share in table.get("faults", {}).items()]
+    return f"Provider: {', '.join(parts)}." if parts else ""
 
 
 def _client(point: Point) -> str:
