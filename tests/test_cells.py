@@ -6,7 +6,9 @@ import msgspec
 import pytest
 
 from streamlanes import estimate, traces
+from streamlanes.backends import BACKENDS
 from streamlanes.cells import Axes, Cell, DistAxis, check
+from streamlanes.clients import CLIENTS
 from streamlanes.errors import UserError
 from streamlanes.provider.behaviour import Behaviour
 from streamlanes.workload import build
@@ -75,6 +77,45 @@ def test_a_cell_that_cannot_be_meant_is_refused(axes: dict[str, object], words: 
         check(cell(**axes))
     for word in words:
         assert word in str(error.value)
+
+
+def test_keep_alive_is_an_axis_of_clients_that_can_do_either():
+    def asked(client: str, keep_alive: bool | None) -> bool | None:
+        axes = Axes(keep_alive=keep_alive).that_matter(BACKENDS["threads"], CLIENTS[client])
+        return axes.keep_alive
+
+    assert asked("httpx", False) is False
+    assert asked("httpx", True) is None, "it does so by itself: the same cell"
+    for client in ("httpx-defaults", "streams", "floor", "timer"):
+        assert [asked(client, each) for each in (True, False)] == [None, None]
+
+
+def test_an_sdk_speaks_its_own_dialect_whatever_is_asked():
+    for client in ("openai", "anthropic"):
+        axes = Axes(api="openai").that_matter(BACKENDS["asyncio"], CLIENTS[client])
+        one = Cell(lane="io", backend="asyncio", client=client, workload="steady", calls=9, axes=axes)
+        assert (axes.api, one.api) == (None, client)
+
+
+def test_what_is_kept_is_told_as_it_ran():
+    def told(client: str, **axes: object) -> bool | None:
+        one = Cell(lane="io", backend="threads", client=client, workload="steady", calls=9, axes=Axes(**axes))
+        return one.resolved_axes(one.load(), build(one.load(), 9))["keep_alive"]
+
+    assert (told("timer"), told("streams"), told("httpx")) == (None, False, True)
+    assert told("httpx-defaults") is True
+    assert told("httpx", keep_alive=False) is False
+
+
+def test_a_memory_pass_holds_what_the_clients_own_pool_admits():
+    def held(client: str, backend: str = "asyncio", **axes: object) -> int:
+        one = Cell(lane="io", backend=backend, client=client, workload="steady", calls=500, axes=Axes(**axes))
+        return one.in_flight(build(one.load(), one.calls))
+
+    assert held("aiohttp") == held("openai-defaults") == 500
+    assert held("aiohttp-defaults") == 100
+    assert held("httpx-defaults", "processes+asyncio", workers=3) == 300
+    assert held("httpx-defaults", "process-pool", width=200) == 200
 
 
 def test_the_dialect_is_openai_unless_another_one_is_named():

@@ -1,5 +1,6 @@
 """What is decided around a measurement: forbidden cells, warm-ups."""
 
+import importlib.util
 from pathlib import Path
 
 import msgspec
@@ -70,12 +71,19 @@ def test_a_warm_up_keeps_what_makes_the_backend_what_it_is():
 
 
 def test_a_library_that_is_not_there_forbids_its_backend(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(conduct.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     cell = Cell(lane="io", backend="uvloop", client="timer", workload="steady", calls=10)
     with pytest.raises(CellEnded) as ended:
         conduct.forbid(cell)
     assert ended.value.status.name is StatusName.UNSUPPORTED
     assert "pip install uvloop" in str(ended.value.status.reason)
+
+
+def test_a_client_that_does_not_fit_its_backend_is_forbidden_before_anything_starts():
+    with pytest.raises(CellEnded) as ended:
+        conduct.forbid(Cell(lane="io", backend="asyncio", client="requests", workload="steady", calls=10))
+    assert ended.value.status.name is StatusName.UNSUPPORTED
+    assert "no asynchronous form" in str(ended.value.status.reason)
 
 
 def test_a_limit_forbids_a_cell_before_it_starts(monkeypatch: pytest.MonkeyPatch):

@@ -41,11 +41,13 @@ CHECKUP = Checkup(
 )
 
 
-def report(limits: Limits, calls: int = 3000, backend: str = "threads", **given: Any) -> Report:
+def report(
+    limits: Limits, calls: int = 3000, backend: str = "threads", client: str = "streams", **given: Any
+) -> Report:
     width = given.get("width")
     asked = need(
         backend=BACKENDS[backend],
-        client=CLIENTS["streams"],
+        client=CLIENTS[client],
         in_flight=min(calls, width or calls),
         workers=2,
         width=width,
@@ -55,7 +57,7 @@ def report(limits: Limits, calls: int = 3000, backend: str = "threads", **given:
     made = {
         "calls": calls,
         "backend": backend,
-        "client": "streams",
+        "client": client,
         "width": width,
         "machine": MACHINE,
         "limits": limits,
@@ -107,6 +109,14 @@ def test_calls_that_fit_are_told_the_first_limit_ahead_and_what_slows_them():
     assert found.forbidden is None
     said = " ".join(" ".join(answer_lines(found)).split())
     assert said.endswith("fit, slowed by somaxconn from 129 on; the first limit ahead is nofile, at 1,001")
+
+
+def test_a_librarys_own_pool_is_a_limit_with_what_a_program_sets_for_more():
+    found = report(Limits(), calls=300, backend="asyncio", client="aiohttp-defaults")
+    (row,) = [line for line in limit_lines(found) if "client-pool" in line]
+    assert row.split() == ["slows", "client-pool", "101", "300", "100", "aiohttp.TCPConnector(limit=300)"]
+    assert found.forbidden is None
+    assert "slowed by client-pool from 101 on" in " ".join(" ".join(answer_lines(found)).split())
 
 
 def test_a_bounded_backend_meets_no_limit_above_its_width():

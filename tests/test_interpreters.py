@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamlanes import conduct, interpreters
-from streamlanes.backends import BACKENDS, default_width
+from streamlanes.backends import default_width
 from streamlanes.cells import Axes, Cell
 from streamlanes.errors import UserError
 from streamlanes.interpreters import (
@@ -85,15 +85,15 @@ def test_the_oldest_that_is_supported_is_supported():
     assert understood("/opt/python", {**ANSWER, "version": "4.0.0"}).problem is None
 
 
-def test_a_missing_library_forbids_the_backends_that_need_it_and_no_other():
+def test_a_missing_library_forbids_the_cells_that_need_it_and_no_other():
     found = understood("/opt/python", ANSWER)
-    reason = found.forbids(BACKENDS["uvloop"])
+    reason = found.forbids(["uvloop"])
     assert reason is not None
     assert "uvloop cannot be imported under cpython-3.77.1 (ModuleNotFoundError)" in reason
     assert "pip install uvloop" in reason
-    assert found.forbids(BACKENDS["processes+uvloop"]) == reason
-    assert found.forbids(BACKENDS["asyncio"]) is None
-    assert understood("/opt/python", {**ANSWER, "lacks": {}}).forbids(BACKENDS["uvloop"]) is None
+    assert found.forbids(["json", "uvloop"]) == reason
+    assert found.forbids([]) is None
+    assert understood("/opt/python", {**ANSWER, "lacks": {}}).forbids(["uvloop"]) is None
 
 
 json_values = st.recursive(

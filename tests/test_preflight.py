@@ -165,3 +165,18 @@ def test_memory_is_told_in_mib():
     assert reason(found).startswith(
         "memory: 17 MiB at the least needed, 10 MiB available; raise it with: 17 MiB"
     )
+
+
+def test_a_librarys_default_pool_slows_from_its_size_on():
+    [found] = doubts(Limits(), cell("asyncio", 300, client="aiohttp-defaults"))
+    assert (found.limit, found.have, found.need, found.calls) == (LimitName.CLIENT_POOL, 100, 300, 101)
+    assert found.remedy == "aiohttp.TCPConnector(limit=300)"
+    assert not found.forbids
+    assert doubts(Limits(), cell("asyncio", 100, client="aiohttp-defaults")) == []
+    assert doubts(Limits(), cell("asyncio", 300, client="aiohttp")) == []
+
+
+def test_each_process_has_a_pool_of_its_own():
+    assert doubts(Limits(), cell("processes+asyncio", 300, client="httpx-defaults", workers=4)) == []
+    [found] = bites(Limits(), cell("processes+asyncio", 300, client="httpx-defaults", workers=4))
+    assert found.calls == 401

@@ -42,14 +42,16 @@ def compose(spec: dict[str, Any], options: Options) -> Backend:
         addresses,
         spec["hold"],
         tls_ca=spec["tls_ca"],
+        calls=spec["calls"],
         api=spec["api"],
         tokens_per_chunk=spec["tokens_per_chunk"],
+        keep_alive=spec["keep_alive"],
         call=spec["call"],
         mishaps=Mishaps.open(spec["mishaps"]),
     )
     client = load(spec["client"])(setting)
     job = load(spec["job"])(setting, samples, client)
-    jobs = Jobs(job, (schedule, samples), range(spec["calls"]))
+    jobs = Jobs(job, (schedule, samples), range(spec["calls"]), job.open, job.close)
     backend: Backend = load(spec["backend"])(jobs, options)
     return backend
 
@@ -65,6 +67,12 @@ def facts() -> dict[str, object]:
         **settings(),
         "modules": sorted(name for name in ours if not name.startswith("_")),
     }
+
+
+def versions(libraries: list[str]) -> dict[str, str]:
+    """Of these imports, as far as they are loaded."""
+    loaded = {name: getattr(sys.modules.get(name), "__version__", None) for name in libraries}
+    return {name: str(version) for name, version in loaded.items() if version is not None}
 
 
 def main() -> None:
@@ -90,7 +98,8 @@ def main() -> None:
             backend.run()
         found = backend.facts()
         gc_facts = found.pop("gc", pauses.facts())
-        say("drained", facts={**facts(), **found}, gc=gc_facts)
+        libraries = {"libraries": versions(spec["libraries"])} if spec["libraries"] else {}
+        say("drained", facts={**facts(), **libraries, **found}, gc=gc_facts)
         sys.stdin.readline()
         backend.close()
     except Refused as refusal:

@@ -46,9 +46,10 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Of the workload: seed, arrival (ramp, burst, poisson), ramp_s, ttft_ms, gap_ms or gaps (a file's path),
     tokens per call, rate_per_s in all, time_scale (how many times faster than in reality calls arrive),
     trace (a file's path, from where the command runs). Of the backend: width of a pool, workers
-    (processes), their start_method. Of the client: tls, whether it connects over TLS; api, the dialect that
-    is spoken by one that hands over bytes. Of the interpreter: stack_kib of a thread, switch_ms, gc (default,
-    freeze), python (its name, see `interpreters`; a profile says path or command).
+    (processes), their start_method. Of the client: tls, whether it connects over TLS; keep_alive, whether
+    it keeps a connection for a later call; api, the dialect that is spoken by one that hands over bytes.
+    Of the interpreter: stack_kib of a thread, switch_ms, gc (default, freeze), python (its name, see
+    `interpreters`; a profile says path or command).
     """
 
     seed: int | None = None
@@ -69,6 +70,7 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     gc: Literal["default", "freeze"] | None = None
     python: str | None = None
     tls: bool | None = None
+    keep_alive: bool | None = None
     api: str | None = None
 
     def set_values(self) -> dict[str, Any]:
@@ -84,7 +86,8 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "start_method": not (info.processes or info.pool_of_processes),
             "stack_kib": info.waits is Waits.ASYNC or info.pool_of_processes,
             "tls": not client.network,
-            "api": not client.network,
+            "keep_alive": not client.chooses or self.keep_alive is client.keeps,
+            "api": not client.network or client.dialect is not None,
         }
         return msgspec.structs.replace(self, **{axis: None for axis, drop in without.items() if drop})
 
@@ -155,9 +158,16 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def api(self) -> str | None:
         """The dialect that the call speaks; None for a client without a provider, and for a person's own
         code, which speaks as it likes."""
-        if self.client == CALL or not CLIENTS[self.client].network:
+        client = CLIENTS[self.client]
+        if self.client == CALL or not client.network:
             return None
-        return self.axes.api or wire.DEFAULT
+        return client.dialect or self.axes.api or wire.DEFAULT
+
+    @property
+    def keep_alive(self) -> bool | None:
+        """Whether connections are kept for later calls; None for a client without any."""
+        asked = self.axes.keep_alive
+        return CLIENTS[self.client].keeps if asked is None else asked
 
     @property
     def tokens_per_chunk(self) -> int:
@@ -198,9 +208,15 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return workload.admitted(schedule, self.width, ADMIT_SHARE * self.budget(schedule))
 
     def in_flight(self, schedule: Schedule) -> int:
-        """The most calls at once if none is late: what the schedule asks for, or a pool's width. The
-        memory pass holds so many."""
-        return min(schedule.peak_in_flight, self.width or self.calls)
+        """The most calls at once if none is late: what the schedule asks for, a pool's width, or what the
+        client admits by itself. The memory pass holds so many."""
+        return min(schedule.peak_in_flight, self.width or self.calls, self._admits or self.calls)
+
+    @property
+    def _admits(self) -> int | None:
+        """Connections that the client's own pools admit, one for each process; None for no bound."""
+        pool = CLIENTS[self.client].pool
+        return None if pool is None or BACKENDS[self.backend].pool_of_processes else pool * self.workers
 
     def resolved_axes(self, load: Workload, schedule: Schedule) -> dict[str, Any]:
         """Every axis with the value that is meant to run; the measured process adds its own defaults."""
@@ -221,6 +237,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "gc": self.axes.gc or "default",
             "python": version(self.axes.python or own_name()),
             "tls": bool(self.axes.tls),
+            "keep_alive": self.keep_alive,
             "api": self.api,
         }
         return values

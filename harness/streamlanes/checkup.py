@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from statistics import median
 
-from streamlanes import conduct, estimate, limits, preflight, stats
+from streamlanes import conduct, estimate, fitting, limits, preflight, stats
 from streamlanes.backends import cpus
 from streamlanes.cells import Axes, Cell, check
 from streamlanes.conduct import Here
@@ -77,7 +77,7 @@ def examine(cell: Cell) -> Report:
             apart=limits.cpu_sets().cell is not None,
         ),
         bites=tuple(preflight.bites(found, conduct.need(cell, cell.calls, found.somaxconn))),
-        lacks=conduct.missing_import(cell.backend),
+        lacks=fitting.misfit(cell.backend, cell.client) or fitting.missing_import(cell.backend, cell.client),
     )
 
 

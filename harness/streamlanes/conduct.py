@@ -1,7 +1,6 @@
 """One plan carried out in one folder: from a profile to records, report and answer."""
 
 import contextlib
-import importlib.util
 import signal
 import sys
 import time
@@ -13,7 +12,7 @@ from typing import IO, Any
 
 import msgspec
 
-from streamlanes import __version__, interpreters, limits, preflight, runner, targets
+from streamlanes import __version__, fitting, interpreters, limits, preflight, runner, targets
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.clients import CLIENTS
@@ -100,7 +99,7 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
     talk: where a person's lines go; with `json` records are all that standard output gets.
     Raises UserError; on Ctrl-C or SIGTERM every process is gone and every record kept.
     """
-    given = interpreters.find(profile.pythons())
+    given = interpreters.find(profile.pythons(), profile.clients())
     pythons = {each.name: each for each in given.values()}
     plan, functions = _planned(profile, {each: found.name for each, found in given.items()}, pythons)
     here = Here(lane_named(profile.run.lane), this_machine(), pythons, functions)
@@ -214,10 +213,12 @@ def forbid(
 
     pythons: by name, the interpreters that cells name. functions: what people's own are.
     """
-    if cell.axes.python is None:
-        reason = missing_import(cell.backend)
-    else:
-        reason = pythons[cell.axes.python].forbids(BACKENDS[cell.backend])
+    reason = fitting.misfit(cell.backend, cell.client)
+    if reason is None:
+        if cell.axes.python is None:
+            reason = fitting.missing_import(cell.backend, cell.client)
+        else:
+            reason = pythons[cell.axes.python].forbids(fitting.imports(cell.backend, cell.client))
     if reason is None and cell.call is not None:
         reason = functions[cell.call, cell.axes.python].forbids(cell.backend)
     if reason is None:
@@ -227,14 +228,6 @@ def forbid(
         reason = preflight.reason(short[0]) if short else None
     if reason is not None:
         raise CellEnded(Status(StatusName.UNSUPPORTED, reason))
-
-
-def missing_import(backend: str) -> str | None:
-    """Why this interpreter cannot run the backend, with what to do; None where it can."""
-    needs = BACKENDS[backend].needs
-    if not needs or importlib.util.find_spec(needs) is not None:
-        return None
-    return f"{needs} is not installed; install it with: pip install {needs}"
 
 
 def need(cell: Cell, in_flight: int, somaxconn: int | None) -> preflight.Need:

@@ -12,14 +12,15 @@ import re
 import shutil
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
-from streamlanes.backends import BACKENDS, BackendInfo
+from streamlanes.backends import BACKENDS
 from streamlanes.children import Child, Gone, Launcher
+from streamlanes.clients import CLIENTS
 from streamlanes.errors import UserError
 
 OLDEST = (3, 11)
@@ -57,8 +58,8 @@ class Interpreter:
 
     path: absolute, for starting it and for nothing else. name: what records call it. build: its own
     words on version, build and compiler. identity: the same for two ways to the same installation.
-    lacks: imports that backends need and it has not -> why. problem: why no cell runs under it, with
-    what to do; None where they do.
+    lacks: imports that backends and clients need and it has not -> why. problem: why no cell runs under
+    it, with what to do; None where they do.
     """
 
     path: str
@@ -68,14 +69,15 @@ class Interpreter:
     lacks: Mapping[str, str] | None = None
     problem: str | None = None
 
-    def forbids(self, backend: BackendInfo) -> str | None:
-        """Why this backend does not run under it, with what to do; None where it does."""
-        why = (self.lacks or {}).get(backend.needs or "")
-        if self.problem or not why:
+    def forbids(self, needs: Iterable[str]) -> str | None:
+        """Why a cell that needs these imports does not run under it, with what to do; None where it does."""
+        lacks = self.lacks or {}
+        short = next((name for name in needs if name in lacks), None)
+        if self.problem or short is None:
             return self.problem
         return (
-            f"{backend.needs} cannot be imported under {self.name} ({why}); "
-            f"install it for that interpreter: python -m pip install {backend.needs}"
+            f"{short} cannot be imported under {self.name} ({lacks[short]}); "
+            f"install it for that interpreter: python -m pip install {short}"
         )
 
 
@@ -101,16 +103,17 @@ def own_name() -> str:
     return named(platform.python_implementation(), platform.python_version(), free_threaded)
 
 
-def find(given: Iterable[str]) -> dict[str, Interpreter]:
+def find(given: Iterable[str], clients: Iterable[str] = ()) -> dict[str, Interpreter]:
     """Each path or command as given -> the interpreter there, asked once in a process of its own.
 
+    clients: whose libraries it is asked for too, beside those of every backend.
     Nothing is raised for one that does not answer or is too old: its cells end as unsupported.
     """
     paths = {each: shutil.which(os.path.expanduser(each)) for each in given}
     if not paths:
         return {}
     with closing(Launcher()) as launcher:
-        ask = cache(partial(_asked, launcher))
+        ask = cache(partial(_asked, launcher, _needs(clients)))
         return told_apart(
             {
                 each: _unusable(each, "the interpreter is not there or cannot be executed")
@@ -153,8 +156,12 @@ def told_apart(found: Mapping[str, Interpreter]) -> dict[str, Interpreter]:
     }
 
 
-def _asked(launcher: Launcher, path: str) -> Interpreter:
-    needs = sorted({info.needs for info in BACKENDS.values() if info.needs})
+def _needs(clients: Iterable[str]) -> list[str]:
+    of_backends = {info.needs for info in BACKENDS.values()}
+    return sorted(filter(None, of_backends | {CLIENTS[name].needs for name in clients if name in CLIENTS}))
+
+
+def _asked(launcher: Launcher, needs: Sequence[str], path: str) -> Interpreter:
     try:
         child = Child(launcher, [path, "-c", _PROGRAM, *needs], None)
     except UserError:

@@ -158,12 +158,18 @@ AXES = {
         "name. It is set by path or command, and `cell.asked` holds its name, never its path",
     ),
     "tls": ("", "whether calls go over TLS; the client verifies a certificate that was made for this run"),
+    "keep_alive": (
+        "",
+        "whether a client keeps a connection for a later call, as far as its library can. By themselves "
+        "libraries keep it, `streams` and `floor` never; null for a client without connections",
+    ),
 }
 
 PROVIDER = {
     "processes": ("", "provider processes"),
     "cpus": ("", "CPUs they had; 1 where they share the cell's"),
     "requests": ("", "requests for an answer of the model seen"),
+    "connections": ("", "connections that the calls came over: fewer than those where they were kept"),
     "peak_in_flight": ("", "most streams at once, the processes' peaks added up"),
     "abandoned": ("", "streams whose caller left before their end"),
     "unmarked": ("", "requests whose prompt named no call; they leave no times"),
@@ -179,6 +185,7 @@ INTERPRETER = {
     "switch_ms": "switch interval, ms",
     "stack_kib": "stack of a thread, KiB; null where the system sets no limit",
     "modules": "packages loaded beside the standard library",
+    "libraries": "versions of the client's library and of what it stands on; absent for one that is none",
     "loop": "class of the event loop; absent without one",
     "loop_version": "of the library that brings the loop, as the cell imported it; absent for asyncio's own",
     "width": "width of the pool; absent without one",

@@ -59,6 +59,7 @@ class LimitName(enum.StrEnum):
     PORTS = "ports"
     MEMORY = "memory"
     SOMAXCONN = "somaxconn"
+    CLIENT_POOL = "client-pool"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +85,8 @@ class Need:
     descriptors_cell, descriptors_provider: in the one process that has most. threads: beside the main
     thread of each process. processes: the cell, its workers and the provider's. maps: in the largest
     process. ports: source ports to one provider address and port. memory_bytes: an estimate of the
-    least. backlog: connections waiting at one provider port if all came at once.
+    least. backlog: connections waiting at one provider port if all came at once. pooled: calls that ask
+    one pool of the client for a connection.
     """
 
     kind: Kind
@@ -97,6 +99,7 @@ class Need:
     ports: int
     memory_bytes: int
     backlog: int
+    pooled: int
 
     @property
     def descriptors(self) -> int:
@@ -179,7 +182,7 @@ def bites(limits: Limits, need: Need) -> list[Shortfall]:
     also those this cell stays below."""
     found = []
     for name, rule in _RULES.items():
-        have = rule.have(limits)
+        have = rule.have(limits, need.kind)
         calls = None if have is None else _first_bite(need.kind, rule.need, have)
         if have is not None and calls is not None:
             amount = rule.need(need)
@@ -189,7 +192,7 @@ def bites(limits: Limits, need: Need) -> list[Shortfall]:
                     have=have,
                     need=amount,
                     calls=calls,
-                    remedy=rule.remedy(limits, max(amount, rule.need(_need(need.kind, calls)))),
+                    remedy=rule.remedy(limits, need.kind, max(amount, rule.need(_need(need.kind, calls)))),
                     forbids=rule.forbids,
                 )
             )
@@ -233,6 +236,7 @@ def _need(kind: Kind, in_flight: int) -> Need:
             + threads * _BYTES_OF_A_THREAD
         ),
         backlog=_shared(connections, kind.provider_ports),
+        pooled=largest if client.network else 0,
     )
 
 
@@ -252,13 +256,14 @@ def _shared(calls: int, among: int) -> int:
 class _Rule:
     """One limit: what is left of it, what a cell takes, how to lift it, and the words for a person.
 
-    have: None where there is no limit. unit: what figures are divided by before they are shown.
-    forbids: whether a cell cannot run, or only runs worse.
+    have: None where there is no limit; of the kind of cell it takes what its client brings along. unit:
+    what figures are divided by before they are shown. forbids: whether a cell cannot run, or only runs
+    worse.
     """
 
-    have: Callable[[Limits], int | None]
+    have: Callable[[Limits, Kind], int | None]
     need: Callable[[Need], int]
-    remedy: Callable[[Limits, int], str]
+    remedy: Callable[[Limits, Kind, int], str]
     what: str
     source: str
     unit: int = 1
@@ -273,23 +278,23 @@ _TASKS = "threads and processes"
 
 _RULES: dict[LimitName, _Rule] = {
     LimitName.NOFILE: _Rule(
-        have=lambda limits: limits.nofile_hard,
+        have=lambda limits, kind: limits.nofile_hard,
         need=lambda need: need.descriptors,
-        remedy=lambda limits, need: f"ulimit -Hn {need}",
+        remedy=lambda limits, kind, need: f"ulimit -Hn {need}",
         what="open files",
         source="allowed (hard limit)",
     ),
     LimitName.NPROC: _Rule(
-        have=lambda limits: None if limits.nproc_exempt else _left(limits.nproc, limits.nproc_now),
+        have=lambda limits, kind: None if limits.nproc_exempt else _left(limits.nproc, limits.nproc_now),
         need=lambda need: need.tasks,
-        remedy=lambda limits, need: f"ulimit -u {need + (limits.nproc_now or 0)}",
+        remedy=lambda limits, kind, need: f"ulimit -u {need + (limits.nproc_now or 0)}",
         what=_TASKS,
         source="left to this user (RLIMIT_NPROC)",
     ),
     LimitName.PIDS: _Rule(
-        have=lambda limits: _left(limits.pids_max, limits.pids_now),
+        have=lambda limits, kind: _left(limits.pids_max, limits.pids_now),
         need=lambda need: need.tasks,
-        remedy=lambda limits, need: (
+        remedy=lambda limits, kind, need: (
             f"pids.max = {need + (limits.pids_now or 0)} in the control group"
             f" (docker run --pids-limit {need + (limits.pids_now or 0)})"
         ),
@@ -297,51 +302,63 @@ _RULES: dict[LimitName, _Rule] = {
         source="left in the control group (pids.max)",
     ),
     LimitName.THREADS_MAX: _Rule(
-        have=lambda limits: _left(limits.threads_max, limits.threads_now),
+        have=lambda limits, kind: _left(limits.threads_max, limits.threads_now),
         need=lambda need: need.tasks,
-        remedy=lambda limits, need: f"sysctl -w kernel.threads-max={need + (limits.threads_now or 0)}",
+        remedy=lambda limits, kind, need: f"sysctl -w kernel.threads-max={need + (limits.threads_now or 0)}",
         what=_TASKS,
         source="left on this machine (kernel.threads-max)",
     ),
     LimitName.PID_MAX: _Rule(
-        have=lambda limits: _left(limits.pid_max, (limits.threads_now or 0) + _RESERVED_PIDS),
+        have=lambda limits, kind: _left(limits.pid_max, (limits.threads_now or 0) + _RESERVED_PIDS),
         need=lambda need: need.tasks,
-        remedy=lambda limits, need: (
+        remedy=lambda limits, kind, need: (
             f"sysctl -w kernel.pid_max={need + (limits.threads_now or 0) + _RESERVED_PIDS}"
         ),
         what=_TASKS,
         source="numbers left on this machine (kernel.pid_max)",
     ),
     LimitName.MAP_COUNT: _Rule(
-        have=lambda limits: limits.map_count_max,
+        have=lambda limits, kind: limits.map_count_max,
         need=lambda need: need.maps,
-        remedy=lambda limits, need: f"sysctl -w vm.max_map_count={need}",
+        remedy=lambda limits, kind, need: f"sysctl -w vm.max_map_count={need}",
         what="mappings in one process",
         source="allowed (vm.max_map_count)",
     ),
     LimitName.PORTS: _Rule(
-        have=lambda limits: limits.ports,
+        have=lambda limits, kind: limits.ports,
         need=lambda need: need.ports,
-        remedy=lambda limits, need: (
+        remedy=lambda limits, kind, need: (
             'sysctl -w net.ipv4.ip_local_port_range="1024 65535", or more ports for the provider'
         ),
         what="source ports to one provider port",
         source="in the range (net.ipv4.ip_local_port_range)",
     ),
     LimitName.MEMORY: _Rule(
-        have=lambda limits: limits.memory_available_bytes,
+        have=lambda limits, kind: limits.memory_available_bytes,
         need=lambda need: need.memory_bytes,
-        remedy=lambda limits, need: f"{-(-need // _MIB)} MiB free (docker run --memory sets a container's)",
+        remedy=lambda limits, kind, need: (
+            f"{-(-need // _MIB)} MiB free (docker run --memory sets a container's)"
+        ),
         what="MiB at the least",
         source="MiB available",
         unit=_MIB,
     ),
     LimitName.SOMAXCONN: _Rule(
-        have=lambda limits: limits.somaxconn,
+        have=lambda limits, kind: limits.somaxconn,
         need=lambda need: need.backlog,
-        remedy=lambda limits, need: f"sysctl -w net.core.somaxconn={need}, or more ports for the provider",
+        remedy=lambda limits, kind, need: (
+            f"sysctl -w net.core.somaxconn={need}, or more ports for the provider"
+        ),
         what="connections waiting at one provider port",
         source="kept (net.core.somaxconn)",
+        forbids=False,
+    ),
+    LimitName.CLIENT_POOL: _Rule(
+        have=lambda limits, kind: kind.client.pool,
+        need=lambda need: need.pooled,
+        remedy=lambda limits, kind, need: kind.client.widen.format(need),
+        what="connections of one pool",
+        source="in the library's default one",
         forbids=False,
     ),
 }

@@ -283,11 +283,12 @@ class Bench:
     def _spec(
         self, cell: Cell, schedule: Schedule, tables: Tables, serving: Providers | None, hold: bool
     ) -> dict[str, object]:
-        backend = BACKENDS[cell.backend]
+        backend, client = BACKENDS[cell.backend], CLIENTS[cell.client]
         return {
             "job": self.lane.job,
             "backend": backend.target,
-            "client": CLIENTS[cell.client].forms[backend.waits],
+            "client": client.forms[backend.waits],
+            "libraries": client.libraries,
             "calls": schedule.calls,
             "options": {
                 "width": cell.width or 0,
@@ -300,6 +301,7 @@ class Bench:
             "hold": hold,
             "addresses": serving.addresses if serving else [],
             "tls_ca": self.certificate.trusted if cell.axes.tls else None,
+            "keep_alive": cell.axes.keep_alive,
             "api": cell.api or wire.DEFAULT,
             # Of a person's own function words are counted, and each is a token.
             "tokens_per_chunk": 1 if cell.call else cell.tokens_per_chunk,

@@ -108,6 +108,11 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
                 raise UserError(f"python is {each!r}; it must be an interpreter's path or command, as text")
         return _distinct(written)
 
+    def clients(self) -> list[str]:
+        """The clients of all cells, each once; there may be none of some name."""
+        every: list[Matrix] = [*self.cells, *self.knee]
+        return _distinct(table.client for table in every)
+
     def plan(
         self,
         python_names: Mapping[str, str] = MappingProxyType({}),
@@ -174,8 +179,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         asked = parse_axes(axes)
         if backend in BACKENDS and table.client in CLIENTS:
             asked = asked.that_matter(BACKENDS[backend], CLIENTS[table.client])
-        if table.client == CALL:  # a person's own code speaks as it likes
-            asked = msgspec.structs.replace(asked, api=None)
         cell = Cell(
             lane=self.run.lane,
             backend=backend,

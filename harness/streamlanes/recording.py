@@ -135,6 +135,7 @@ def provider(facts: Facts) -> dict[str, Any]:
         "processes": len(said),
         "cpus": facts.provider_cpus,
         "requests": _total(said, "requests"),
+        "connections": None if stamps is None else np.unique(stamps.accepted[stamps.seen > 0]).size,
         "peak_in_flight": _total(said, "peak_in_flight"),  # of several processes: not at one instant
         "abandoned": _total(said, "abandoned"),
         "unmarked": _total(said, "unmarked"),

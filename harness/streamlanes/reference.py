@@ -108,11 +108,9 @@ def record_page() -> str:
         _section("Backends", ("backend", "waits", "notes"), map(_backend, BACKENDS)),
         _section(
             "Clients",
-            ("client", "needs the provider", "open files a call"),
-            (
-                (f"`{name}`", "yes" if info.network else "no", str(info.fds_per_call))
-                for name, info in CLIENTS.items()
-            ),
+            ("client", "forms", "needs the provider", "open files a call", "library", "its default pool"),
+            map(_client, CLIENTS),
+            _ABOUT_CLIENTS,
         ),
         _section(
             "Workloads",
@@ -133,6 +131,13 @@ def record_page() -> str:
     ]
     return "\n".join(parts)
 
+
+_ABOUT_CLIENTS = (
+    "A client that is a library has a pool as large as the cell and no time limits; under its name with "
+    "`-defaults` it runs as it comes. Each needs `pip install 'streamlanes[clients]'`. The default pool is "
+    "of connections at once in one process; where none is named, nothing is in the calls' way. More is in "
+    "[clients.md](clients.md)."
+)
 
 _ABOUT_AXES = (
     "Every axis stands in every record, `null` where it means nothing to the cell or where the process "
@@ -199,6 +204,14 @@ def _backend(name: str) -> tuple[str, ...]:
     if info.needs:
         notes.append(f"needs {info.needs}")
     return f"`{name}`", info.waits.value, ", ".join(notes)
+
+
+def _client(name: str) -> tuple[str, ...]:
+    info = CLIENTS[name]
+    forms = " and ".join(each.value for each in info.forms)
+    pool = "" if info.pool is None else plain(info.pool)
+    network = "yes" if info.network else "no"
+    return f"`{name}`", forms, network, str(info.fds_per_call), info.needs or "", pool
 
 
 def _loads(name: str) -> Iterable[tuple[str, ...]]:

@@ -108,6 +108,31 @@ def test_only_bounded_backends_have_a_default_width():
         assert info.waits in Waits
 
 
+@pytest.mark.parametrize("name", IN_PROCESS)
+def test_what_jobs_share_is_opened_before_the_first_and_closed_after_the_last(name: str):
+    schedule, samples = tables(small_schedule(3))
+    noted: list[str] = []
+
+    async def job(call: int) -> None:
+        noted.append("job")
+
+    async def opened() -> None:
+        noted.append("open")
+
+    async def closed() -> None:
+        noted.append("close")
+
+    jobs = Jobs(job, (schedule, samples), range(3), opened, closed)
+    backend = load(BACKENDS[name].target)(jobs, Options(width=3, workers=1))
+    backend.open()
+    assert noted == ["open"]
+    backend.run()
+    backend.close()
+    assert noted == ["open", "job", "job", "job", "close"]
+    schedule.close()
+    samples.close()
+
+
 def test_to_look_at_the_settings_changes_none():
     before = threading.stack_size(512 * 1024)
     try:

@@ -12,6 +12,8 @@ from streamlanes.record import Record, StatusName
 from streamlanes.recording import record
 
 CALLS = 8
+STANDARD = [name for name, info in CLIENTS.items() if not info.needs and name != CALL]
+"""Libraries are in test_clients.py, people's own functions in test_own_call.py."""
 ALLOWED = {"asyncio": set(), "uvloop": {"uvloop", "cython_runtime"}}
 
 
@@ -35,7 +37,7 @@ def measured(bench: Bench, what: Cell) -> Record:
     return record(what, LANE, {}, bench.measure(what))
 
 
-@pytest.mark.parametrize("client", [name for name in CLIENTS if name != CALL])  # see test_own_call.py
+@pytest.mark.parametrize("client", STANDARD)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_call_and_token_is_accounted_for(bench: Bench, backend: str, client: str):
     made = measured(bench, cell(backend, client))

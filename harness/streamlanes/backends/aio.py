@@ -27,7 +27,7 @@ class EventLoop:
 
     def open(self) -> None:
         """Make the loop and turn it once."""
-        self._runner.run(asyncio.sleep(0))
+        self._runner.run(self._jobs.open())
 
     def run(self) -> None:
         """Run every job."""
@@ -41,7 +41,8 @@ class EventLoop:
         return found | ({"loop_version": library.__version__} if hasattr(library, "__version__") else {})
 
     def close(self) -> None:
-        """Close the loop."""
+        """Close what the jobs shared, then the loop."""
+        self._runner.run(self._jobs.close())
         self._runner.close()
 
 

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from streamlanes.samples import ORIGIN, Table
@@ -27,17 +27,24 @@ class Refused(Exception):
         self.reason = reason
 
 
+async def nothing() -> None:
+    """What jobs that share nothing do before the first and after the last."""
+
+
 @dataclass(frozen=True)
 class Jobs:
     """N jobs and when each is meant to start. Picklable.
 
     run: the coroutine function done for each index. tables: the schedule first, then whatever the jobs
-    write. calls: the indices, in order of their start.
+    write. calls: the indices, in order of their start. open, close: done once in each process that runs
+    jobs, in its event loop if it has one, before the first job and after the last.
     """
 
     run: Callable[[int], Coroutine[Any, Any, None]]
     tables: tuple[Table, ...]
     calls: range
+    open: Callable[[], Coroutine[Any, Any, None]] = nothing
+    close: Callable[[], Coroutine[Any, Any, None]] = nothing
 
     def touch(self) -> None:
         """Map every page in this process: a forked worker's first stamps would pay for it else."""
@@ -52,7 +59,7 @@ class Jobs:
 
     def share(self, which: int, among: int) -> "Jobs":
         """Every `among`-th job from `which` on: the same arrivals, thinned."""
-        return Jobs(self.run, self.tables, self.calls[which::among])
+        return replace(self, calls=self.calls[which::among])
 
 
 @dataclass(frozen=True)

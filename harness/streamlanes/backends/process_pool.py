@@ -18,6 +18,7 @@ def _enter(jobs: Jobs, together: Barrier, options: Options) -> None:
     _jobs, _together = jobs, together
     options.configure()
     jobs.touch()
+    drive(jobs.open())
     options.settle()
 
 

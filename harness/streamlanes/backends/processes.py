@@ -17,6 +17,7 @@ def _worker(target: str, jobs: Jobs, options: Options, pipe: Connection) -> None
     """A worker's life: come up, wait for the word, run, stay until told to go (its clocks are read)."""
     module, attribute = target.split(":")
     make: Callable[[Jobs, Options], Backend] = getattr(import_module(module), attribute)
+    backend = None
     try:
         options.configure()
         jobs.touch()
@@ -36,6 +37,8 @@ def _worker(target: str, jobs: Jobs, options: Options, pipe: Connection) -> None
         pipe.recv()
     except EOFError:
         return
+    if backend is not None:
+        backend.close()
 
 
 class Processes:

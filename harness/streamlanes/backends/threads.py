@@ -20,7 +20,8 @@ class ThreadPerCall:
         self._jobs = jobs
 
     def open(self) -> None:
-        """Nothing stands ready: the threads are part of the calls."""
+        """No thread stands ready: they are part of the calls."""
+        drive(self._jobs.open())
 
     def run(self) -> None:
         """Run every job; Refused at the first thread that the system would not start, once those
@@ -49,7 +50,8 @@ class ThreadPerCall:
         return {}
 
     def close(self) -> None:
-        """Nothing is left."""
+        """Every thread has ended with its call."""
+        drive(self._jobs.close())
 
 
 class ThreadPool:
@@ -62,6 +64,7 @@ class ThreadPool:
 
     def open(self) -> None:
         """Have every worker started and idle."""
+        drive(self._jobs.open())
         fill(self._executor, self._width)
 
     def run(self) -> None:
@@ -80,6 +83,7 @@ class ThreadPool:
     def close(self) -> None:
         """End the workers."""
         self._executor.shutdown()
+        drive(self._jobs.close())
 
 
 def fill(executor: ThreadPoolExecutor, width: int) -> None:

@@ -22,6 +22,7 @@ class ToThread:
         """Make the loop, give it the executor, start the executor's threads."""
         self._runner.get_loop().set_default_executor(self._executor)
         self._runner.run(asyncio.sleep(0))
+        drive(self._blocking.open())
         fill(self._executor, self._width)
 
     async def _one(self, call: int) -> None:
@@ -39,6 +40,7 @@ class ToThread:
     def close(self) -> None:
         """End the workers, close the loop."""
         self._runner.close()
+        drive(self._blocking.close())
 
 
 def to_thread(jobs: Jobs, options: Options) -> ToThread:

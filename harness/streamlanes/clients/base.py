@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from streamlanes import wire
 from streamlanes.mishaps import Mishaps
@@ -52,6 +52,15 @@ class Client(Protocol):
     async def stream(self, into: Into) -> None: ...
 
 
+@runtime_checkable
+class Sharing(Client, Protocol):
+    """A client that keeps something for all calls of a process, such as a pool of connections: made
+    before the first one, let go after the last, both in the event loop if there is one."""
+
+    async def open(self) -> None: ...
+    async def close(self) -> None: ...
+
+
 @dataclass(frozen=True)
 class Setting:
     """What a client is opened with. Picklable: the workers of a pool get it too.
@@ -59,6 +68,8 @@ class Setting:
     addresses: where the provider listens (IP literals: no look-up by name inside a cell).
     hold: the memory pass, in which calls wait after their first token until they are released.
     tls_ca: path of the PEM certificate to trust; None for plain HTTP.
+    calls: how many there are in all, which is what a pool is sized to.
+    keep_alive: whether a connection is kept for a later call; None: as the client does by itself.
     api: the dialect that is spoken, by its name in `wire`. tokens_per_chunk: how many tokens a chunk of
     the provider's brings. call: the function that client `call` calls, "module:function". mishaps: where
     what went wrong is noted.
@@ -68,6 +79,8 @@ class Setting:
     addresses: tuple[Address, ...]
     hold: bool
     tls_ca: str | None = None
+    calls: int = 1
+    keep_alive: bool | None = None
     api: str = wire.DEFAULT
     tokens_per_chunk: int = 1
     call: str | None = None
@@ -76,6 +89,11 @@ class Setting:
     def address(self, call: int) -> Address:
         """The provider's address for this call."""
         return self.addresses[call % len(self.addresses)]
+
+    def origin(self, call: int) -> str:
+        """The same as a URL begins with it."""
+        host, port = self.address(call)
+        return f"{'http' if self.tls_ca is None else 'https'}://{host}:{port}"
 
 
 ON_TIME_NS = 2_000_000
@@ -89,6 +107,7 @@ def model_start_ns(intended_ns: int, begun_ns: int) -> int:
     return intended_ns if begun_ns - intended_ns <= ON_TIME_NS else begun_ns
 
 
+HEADERS = {"Content-Type": "application/json", "Accept": "text/event-stream"}
 READ_BYTES = 16 * 1024
 """What one read asks for. A blocking read allocates it beforehand, so it is no larger than common."""
 

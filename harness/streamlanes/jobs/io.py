@@ -1,6 +1,6 @@
 """The job of the I/O lane: one streaming call, every token stamped."""
 
-from streamlanes.clients.base import Client, Setting, now_ns
+from streamlanes.clients.base import Client, Setting, Sharing, now_ns
 from streamlanes.samples import Outcome, Table
 from streamlanes.wire import dialect
 from streamlanes.wire.base import Brought, Dialect, ProtocolError
@@ -151,6 +151,16 @@ class IoJob:
         self._samples = samples
         self._client = client
         self._dialect = dialect(setting.api)
+
+    async def open(self) -> None:
+        """What the calls share is made in this process."""
+        if isinstance(self._client, Sharing):
+            await self._client.open()
+
+    async def close(self) -> None:
+        """It is let go."""
+        if isinstance(self._client, Sharing):
+            await self._client.close()
 
     async def __call__(self, call: int) -> None:
         """Run the call to its end; whatever goes wrong becomes its outcome."""
