@@ -14,6 +14,7 @@ from streamlanes.backends import BACKENDS
 from streamlanes.cells import TEXT_AXES, Axes, Cell, check
 from streamlanes.clients import CLIENTS
 from streamlanes.errors import UserError, unknown
+from streamlanes.fitting import fits
 from streamlanes.knee import search_of
 from streamlanes.plan import FixedPlan, InTurn, Plan
 from streamlanes.provider.behaviour import Behaviour
@@ -188,9 +189,9 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line asks of a profile.
 
     Any of backends, clients, calls, workload, lane and settings replaces the profile's matrix, with
-    one repetition. Backends and client that are not named come from the profile; calls are then
-    DEFAULT_CALLS and the workload DEFAULT_WORKLOAD. knee: likewise, and in place of cells of the matrix their
-    knees are sought.
+    one repetition. Backends and client that are not named come from the profile, of the backends those
+    that fit the client; calls are then DEFAULT_CALLS and the workload DEFAULT_WORKLOAD. knee: likewise, and
+    in place of cells of the matrix their knees are sought.
     """
 
     backends: list[str] = []
@@ -234,7 +235,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
             names = [name for name in names if name not in BACKENDS or not BACKENDS[name].bounded]
         return [
             kind(
-                backends=self.backends or names,
+                backends=self.backends or [name for name in names if fits(name, client)] or names,
                 client=client,
                 workload=self.workload or ("trace" if "trace" in self.settings else DEFAULT_WORKLOAD),
                 calls=self.calls or [DEFAULT_CALLS],
