@@ -10,9 +10,10 @@ from streamlanes.clients import CLIENTS
 
 
 def test_a_client_without_the_form_a_backend_needs_is_told_where_it_runs():
-    assert fitting.misfit("asyncio", "requests") == "requests has no asynchronous form; run it under threads, say"
-    assert fitting.misfit("threads", "aiohttp") == "aiohttp has no blocking form; run it under asyncio, say"
-    )
+    reason = fitting.misfit("asyncio", "requests")
+    assert reason == "requests has no asynchronous form; run it under threads, say"
+    reason = fitting.misfit("threads", "aiohttp")
+    assert reason == "aiohttp has no blocking form; run it under asyncio, say"
     assert not fitting.fits("asyncio", "requests")
     assert fitting.fits("asyncio", "no client of this name")
 
