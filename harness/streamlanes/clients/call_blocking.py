@@ -28,10 +28,7 @@ class Call:
         setting = self._setting
         url = own.base_url(setting, into.call)
         given = self._function(url, into.prompt)
-        if isinstance(given, Iterator):
-            count = _pieces(given, into)
-        else:
-            count = own.took(given, now_ns(), into)
+        count = _pieces(given, into) if isinstance(given, Iterator) else own.took(given, now_ns(), into)
         own.ended(setting, into, count)
 
 
