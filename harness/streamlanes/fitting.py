@@ -12,13 +12,19 @@ EXTRA = "streamlanes[clients]"
 _FORMS = {Waits.ASYNC: "asynchronous", Waits.BLOCKING: "blocking"}
 
 
+def fits(backend: str, client: str) -> bool:
+    """Whether the client has the form that the backend needs; a name that does not exist is for others to
+    refuse."""
+    return backend not in BACKENDS or client not in CLIENTS or misfit(backend, client) is None
+
+
 def misfit(backend: str, client: str) -> str | None:
-    """Why this client does not run under this backend, with the backends it does; None where it does."""
+    """Why this client does not run under this backend, with one under which it does; None where it does."""
     waits, forms = BACKENDS[backend].waits, CLIENTS[client].forms
     if waits in forms:
         return None
-    others = ", ".join(name for name, info in BACKENDS.items() if info.waits in forms)
-    return f"{client} has no {_FORMS[waits]} form, which {backend} needs; it runs under: {others}"
+    other = next(name for name, info in BACKENDS.items() if info.waits in forms)
+    return f"{client} has no {_FORMS[waits]} form; run it under {other}, say"
 
 
 def imports(backend: str, client: str) -> Mapping[str, str]:

@@ -14,6 +14,7 @@ from streamlanes.backends import BACKENDS, Waits
 from streamlanes.cells import TEXT_AXES, Axes, Cell, check
 from streamlanes.clients import CALL, CLIENTS
 from streamlanes.errors import UserError, unknown
+from streamlanes.fitting import fits
 from streamlanes.knee import search_of
 from streamlanes.plan import FixedPlan, InTurn, Plan
 from streamlanes.provider.behaviour import Behaviour
@@ -179,8 +180,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         asked = parse_axes(axes)
         if backend in BACKENDS and table.client in CLIENTS:
             asked = asked.that_matter(BACKENDS[backend], CLIENTS[table.client])
-        if table.client == CALL:  # a person's own code speaks as it likes
-            asked = msgspec.structs.replace(asked, api=None)
         cell = Cell(
             lane=self.run.lane,
             backend=backend,
@@ -210,8 +209,9 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line asks of a profile.
 
     Any of backends, clients, functions, calls, workload, lane and settings replaces the profile's matrix,
-    with one repetition. Backends and client that are not named come from the profile (for a function: all
-    backends that fit it); calls are then DEFAULT_CALLS and the workload DEFAULT_WORKLOAD. knee: likewise, and
+    with one repetition. Backends and client that are not named come from the profile, of the backends those
+    that fit the client (for a function: every backend that fits it); calls are then DEFAULT_CALLS and the
+    workload DEFAULT_WORKLOAD. knee: likewise, and
     in place of cells of the matrix their knees are sought.
     """
 
@@ -261,7 +261,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
             names = [name for name in names if name not in BACKENDS or not BACKENDS[name].bounded]
         return [
             kind(
-                backends=self.backends or ([] if client == CALL else names),
+                backends=self.backends or ([] if client == CALL else _known_to_fit(names, client)),
                 client=client,
                 call=function,
                 workload=self.workload or ("trace" if "trace" in self.settings else DEFAULT_WORKLOAD),
@@ -363,6 +363,11 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def _known_to_fit(names: list[str], client: str) -> list[str]:
+    """Those of a profile's backends that the client has a form for; all where it has one for none."""
+    return [name for name in names if fits(name, client)] or names
 
 
 def _fitting(table: Matrix, waits: Mapping[str, Waits]) -> list[str]:
