@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from streamlanes.backends import BACKENDS
+from streamlanes.clients import CLIENTS
 from streamlanes.errors import UserError
 from streamlanes.plan import FixedPlan
 from streamlanes.profile import Profile, Wishes, load, parse, parse_axes, parse_setting
@@ -314,3 +315,13 @@ def test_tls_is_an_axis_of_clients_with_a_network():
     wishes = Wishes(backends=["asyncio"], clients=["timer", "streams"], settings={"tls": [True]})
     ids = [cell.id for cell in wishes.applied(small()).expand()]
     assert ids == ["io/asyncio/timer/steady/500/r1", "io/asyncio/streams/steady/500/tls=true/r1"]
+
+
+def test_backends_that_nobody_named_are_those_that_fit_the_client():
+    cells = Wishes(clients=["requests", "aiohttp"], calls=[5]).applied(load("quick")).expand()
+    found = {client: {cell.backend for cell in cells if cell.client == client} for client in CLIENTS}
+    assert found["requests"] >= {"threads"}
+    assert found["aiohttp"] >= {"asyncio", "uvloop"}
+    assert found["requests"].isdisjoint(found["aiohttp"])
+    named = Wishes(clients=["requests"], backends=["asyncio"], calls=[5]).applied(load("quick"))
+    assert [cell.backend for cell in named.expand()] == ["asyncio"], "it ends unsupported, and says why"

@@ -59,3 +59,7 @@ def test_nothing_is_due_before_the_cells_themselves_are_measured():
     assert Spares(CELLS, 1).ahead([]) == []
     assert Spares(CELLS, 1).ahead(spoilt[:-1]) == []
     assert Spares(CELLS, 0).ahead(spoilt) == []
+
+
+def test_a_cell_that_is_measured_once_has_no_spare():
+    assert Spares(CELLS[:1], 1).ahead([record("asyncio", flags=NOISY)]) == []

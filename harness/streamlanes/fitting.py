@@ -17,13 +17,21 @@ EXTRA = "streamlanes[clients]"
 _FORMS = {Waits.ASYNC: "asynchronous", Waits.BLOCKING: "blocking"}
 
 
+def fits(own: Lane, backend: str, client: str) -> bool:
+    """Whether the lane's client has the form that the backend needs; a name that does not exist is for others
+    to refuse."""
+    if backend not in BACKENDS or client not in own.clients:
+        return True
+    return BACKENDS[backend].waits in own.clients[client].forms
+
+
 def misfit(cell: Cell) -> str | None:
-    """Why its client does not run under its backend, with the backends it does; None where it does."""
-    waits, forms = BACKENDS[cell.backend].waits, cell.client_info.forms
-    if waits in forms:
+    """Why its client does not run under its backend, with one under which it does; None where it does."""
+    own = lane(cell.lane)
+    if fits(own, cell.backend, cell.client):
         return None
-    others = ", ".join(name for name, info in lane(cell.lane).backends.items() if info.waits in forms)
-    return f"{cell.client} has no {_FORMS[waits]} form, which {cell.backend} needs; it runs under: {others}"
+    other = next(name for name in own.backends if fits(own, name, cell.client))
+    return f"{cell.client} has no {_FORMS[BACKENDS[cell.backend].waits]} form; run it under {other}, say"
 
 
 def imports(cell: Cell) -> Mapping[str, str]:

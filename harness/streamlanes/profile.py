@@ -14,6 +14,7 @@ from streamlanes.backends import BACKENDS, Waits
 from streamlanes.cells import TEXT_AXES, Axes, Cell, check
 from streamlanes.clients import CALL
 from streamlanes.errors import UserError, unknown
+from streamlanes.fitting import fits
 from streamlanes.knee import search_of
 from streamlanes.lanes import lane
 from streamlanes.lanes.base import Lane, Usual
@@ -181,8 +182,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         own = lane(name)
         if backend in BACKENDS and table.client in own.clients:
             asked = asked.that_matter(BACKENDS[backend], own.clients[table.client], own.asks)
-        if table.client == CALL:  # a person's own code speaks as it likes
-            asked = msgspec.structs.replace(asked, api=None)
         cell = Cell(
             lane=name,
             backend=backend,
@@ -213,8 +212,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
 
     Any of backends, clients, functions, calls, workload, lane and settings replaces the profile's matrix,
     with one repetition. What is not named is as usual in the lane; backends and client that it leaves open
-    come from the profile, but for a function all backends that fit it are taken. knee: likewise, and in place
-    of cells of the matrix their knees are sought.
+    come from the profile, of the backends those that fit the client. For a function all backends that fit it
+    are taken. knee: likewise, and in place of cells of the matrix their knees are sought.
     """
 
     backends: list[str] = []
@@ -258,7 +257,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
         tables: list[Matrix] = [*profile.cells, *profile.knee]
         if not tables:
             raise UserError(f"profile {profile.name} names no cell to take the rest from")
-        usual = lane(self.lane or profile.run.lane).usual
+        own = lane(self.lane or profile.run.lane)
+        usual = own.usual
         names = list(usual.backends) or _distinct(name for one in tables for name in one.backends)
         if kind is KneeTable:  # a bounded backend keeps fewer in flight than a knee is sought with
             names = [name for name in names if name not in BACKENDS or not BACKENDS[name].bounded]
@@ -267,7 +267,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
         sweep = kept | self.settings
         return [
             kind(
-                backends=self.backends or ([] if client == CALL else names),
+                backends=self.backends or ([] if client == CALL else _known_to_fit(own, names, client)),
                 client=client,
                 call=function,
                 workload=self.workload or ("trace" if "trace" in self.settings else usual.workload),
@@ -369,6 +369,11 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def _known_to_fit(own: Lane, names: list[str], client: str) -> list[str]:
+    """Those of the usual backends that the client has a form for; all where it has one for none."""
+    return [name for name in names if fits(own, name, client)] or names
 
 
 def _fitting(table: Matrix, own: Lane, waits: Mapping[str, Waits]) -> list[str]:

@@ -1,7 +1,8 @@
 """Repetitions in place of those that the host disturbed. Pure.
 
 A shared machine spoils a cell now and then; what was spoilt enters no ratio and meets no threshold, so
-a run may have a few repetitions to spare. A disturbed record stays and is drawn as what it is.
+a run may have a few repetitions to spare. A disturbed record stays and is drawn as what it is. A cell
+that is measured once is in no ratio with an interval, and has no spare.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,7 +44,7 @@ class Spares:
     def _spare(self, cells: list[Cell], measured: list[Record]) -> Cell | None:
         spent = len(measured) - len(cells)  # below 0 while the cells themselves are not all measured
         spoilt = sum(record.status.name is StatusName.OK and disturbed(record) for record in measured)
-        if not 0 <= spent < min(self._most, spoilt):
+        if len(cells) == 1 or not 0 <= spent < min(self._most, spoilt):
             return None
         again = max(cell.repetition for cell in cells) + spent + 1
         return msgspec.structs.replace(cells[0], repetition=again, memory=False)

@@ -108,14 +108,6 @@ def test_only_bounded_backends_have_a_default_width():
         assert info.waits in Waits
 
 
-def test_to_look_at_the_settings_changes_none():
-    before = threading.stack_size(512 * 1024)
-    try:
-        assert [settings()["stack_kib"] for _ in range(2)] == [512, 512]
-    finally:
-        threading.stack_size(before)
-
-
 @pytest.mark.parametrize("name", IN_PROCESS)
 def test_what_jobs_share_is_opened_before_the_first_and_closed_after_the_last(name: str):
     schedule, samples = tables(small_schedule(3))
@@ -139,3 +131,11 @@ def test_what_jobs_share_is_opened_before_the_first_and_closed_after_the_last(na
     assert noted == ["open", "job", "job", "job", "close"]
     schedule.close()
     samples.close()
+
+
+def test_to_look_at_the_settings_changes_none():
+    before = threading.stack_size(512 * 1024)
+    try:
+        assert [settings()["stack_kib"] for _ in range(2)] == [512, 512]
+    finally:
+        threading.stack_size(before)

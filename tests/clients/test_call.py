@@ -158,6 +158,8 @@ def test_whatever_it_does_is_one_outcome_and_errors_are_told(
     for kind, message in says.items():
         assert message in found[kind].message
         assert found[kind].count == 1
+    if function in ("a_nothing", "nothing"):
+        assert parts[1]["first_visible"][1] == 0, "no token, no first one"
     if function in ("a_bytes", "a_chunk"):
         assert sys.modules["somebody"].closed == [function], "a generator that is left is closed"
 

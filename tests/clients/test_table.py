@@ -12,11 +12,11 @@ import requests
 
 from streamlanes.backends import Waits
 from streamlanes.cell import load, versions
-from streamlanes.clients import CLIENTS
+from streamlanes.clients import CALL, CLIENTS
 from streamlanes.clients.base import Setting, Sharing
 
 SETTING = Setting(None, (("127.0.0.1", 9), ("127.0.0.1", 10)), False, calls=7)
-FORMS = [(name, waits) for name, info in CLIENTS.items() for waits in info.forms]
+FORMS = [(name, waits) for name, info in CLIENTS.items() if name != CALL for waits in info.forms]
 
 
 async def aiohttp_limit() -> int:

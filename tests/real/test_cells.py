@@ -13,7 +13,7 @@ from streamlanes.recording import record
 
 CALLS = 8
 STANDARD = [name for name, info in CLIENTS.items() if not info.needs and name != CALL]
-"""Libraries are in test_clients.py, people's own code in test_own_call.py."""
+"""Libraries are in test_clients.py, people's own functions in test_own_call.py."""
 ALLOWED = {"asyncio": set(), "uvloop": {"uvloop", "cython_runtime"}}
 
 

@@ -9,13 +9,13 @@ from streamlanes.backends import Waits
 class ClientInfo:
     """A client's forms ("module:attribute") and what the parent must know of it without importing it.
 
-    network: whether it needs a provider. fds_per_call: descriptors one call holds in this process.
-    needs: the import it cannot do without. libraries: imports whose versions the record tells, as far as
-    they are loaded. dialect: the API of a client that decodes by itself; None for one that hands over
-    bytes. keeps: whether a connection is kept for a later call where nothing is asked for; None for a
-    client without any. chooses: whether that can be asked for. pool: connections at once in one process
-    by the library's default; None if nothing is in the calls' way. widen: how a program asks for another
-    number.
+    network: whether it needs a provider. fds_per_call: descriptors one call holds in this process. needs:
+    the import it cannot do without. libraries: imports whose versions the record tells, as far as they
+    are loaded. dialect: the API of a client that decodes by itself, empty where a person's function
+    decides it; None for one that hands over bytes. keeps: whether a connection is kept for a later call
+    where nothing is asked for; None for a client without any, and where the function decides. chooses:
+    whether that can be asked for. pool: connections at once in one process by the library's default; None
+    if nothing is in the calls' way. widen: how a program asks for another number.
     """
 
     forms: dict[Waits, str]
@@ -81,5 +81,6 @@ CLIENTS: dict[str, ClientInfo] = {
     **_library("requests", "urllib3", waits=_BLOCKING),
     **_library("openai", *_HTTPX, dialect="openai", pool=1000, widen=_SDK_WIDEN),
     **_library("anthropic", *_HTTPX, waits=_ASYNC, dialect="anthropic", pool=1000, widen=_SDK_WIDEN),
-    CALL: ClientInfo(forms=_forms("call"), network=True, fds_per_call=1),  # people's own: one at the least
+    # A person's own: it decodes by itself and speaks as it likes; one descriptor at the least.
+    CALL: ClientInfo(forms=_forms("call"), network=True, fds_per_call=1, dialect=""),
 }

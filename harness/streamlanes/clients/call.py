@@ -42,8 +42,7 @@ class Call:
         if isinstance(given, AsyncIterator):
             count = await _pieces(given, into)
         else:
-            count = own.words(given)
-            into.tokens(count, now_ns())
+            count = own.took(given, now_ns(), into)
         own.ended(setting, into, count)
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -63,12 +62,7 @@ async def _pieces(pieces: Any, into: Into) -> int:
     count = 0
     async with contextlib.aclosing(pieces) if hasattr(pieces, "aclose") else contextlib.nullcontext():
         async for piece in pieces:
-            now = now_ns()
-            if brought := own.words(piece):
-                into.tokens(brought, now)
-                count += brought
-            else:
-                into.event(now)
+            count += own.took(piece, now_ns(), into)
     return count
 
 

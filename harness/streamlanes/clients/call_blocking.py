@@ -28,11 +28,7 @@ class Call:
         setting = self._setting
         url = own.base_url(setting, into.call)
         given = self._function(url, into.prompt)
-        if isinstance(given, Iterator):
-            count = _pieces(given, into)
-        else:
-            count = own.words(given)
-            into.tokens(count, now_ns())
+        count = _pieces(given, into) if isinstance(given, Iterator) else own.took(given, now_ns(), into)
         own.ended(setting, into, count)
 
 
@@ -42,12 +38,7 @@ def _pieces(pieces: Any, into: Into) -> int:
     count = 0
     with contextlib.closing(pieces) if hasattr(pieces, "close") else contextlib.nullcontext():
         for piece in pieces:
-            now = now_ns()
-            if brought := own.words(piece):
-                into.tokens(brought, now)
-                count += brought
-            else:
-                into.event(now)
+            count += own.took(piece, now_ns(), into)
     return count
 
 

@@ -12,7 +12,7 @@ from streamlanes.clients.tls import client_context
 from streamlanes.samples import Outcome
 
 _WRITES = ".send_request_headers.started"
-"""How the event ends in which a request is about to be written, over HTTP/1.1 and HTTP/2."""
+"""How the event is called, behind the protocol's name, in which a request is about to be written."""
 
 
 def sized(library: ModuleType, setting: Setting) -> dict[str, Any]:

@@ -50,6 +50,16 @@ def words(piece: object) -> int:
     return len(piece.split())
 
 
+def took(piece: object, now_ns: int, into: Into) -> int:
+    """Hand over a piece that came at now_ns; how many words it had. Raises TypeError for what is no text."""
+    brought = words(piece)
+    if brought:
+        into.tokens(brought, now_ns)
+    else:
+        into.event(now_ns)
+    return brought
+
+
 def ended(setting: Setting, into: Into, count: int) -> None:
     """The function is over and gave `count` words: ok if that is all that the provider says in this call,
     else cut short, whoever cut it."""
