@@ -26,12 +26,6 @@ def test_a_client_without_the_form_a_backend_needs_is_told_where_it_runs():
     assert fitting.fits(lane("io"), "asyncio", "no client of this name")
 
 
-def test_a_lane_names_only_backends_that_it_takes():
-    for backend in BACKENDS:
-        reason = fitting.misfit(cell(backend, "requests", lane="mixed"))
-        assert reason is None or reason.endswith("run it under threads, say")
-
-
 def test_standard_library_clients_fit_every_backend():
     for backend in BACKENDS:
         for client in ("timer", "streams", "floor", "httpx", "openai"):

@@ -10,7 +10,7 @@ from streamlanes.backends import BACKENDS, Waits
 from streamlanes.cells import Cell
 from streamlanes.interpreters import too_early
 from streamlanes.lanes import lane
-from streamlanes.lanes.base import Crew
+from streamlanes.lanes.base import Crew, Lane
 
 EXTRA = "streamlanes[clients]"
 """What brings every client's library."""
