@@ -146,7 +146,7 @@ def _no_more(task: object) -> None:
 
 def test_the_mixed_job_hands_on_what_its_streams_share(both: tuple[Table, Table]):
     shared = Sharing(["made"])
-    job = MixedJob(opened_with(both[0]), both[1], shared, **SETTING)
+    job = MixedJob(opened_with(both[0]), both[1], shared, **SETTING, batch=1)
     job.prepare()
 
     async def main() -> None:
