@@ -29,8 +29,8 @@ def misfit(backend: str, client: str) -> str | None:
 
 def imports(backend: str, client: str) -> Mapping[str, str]:
     """The imports that both cannot do without -> what pip installs for them."""
-    needs = {BACKENDS[backend].needs: BACKENDS[backend].needs, CLIENTS[client].needs: f"'{EXTRA}'"}
-    return {name: package for name, package in needs.items() if name and package}
+    library = BACKENDS[backend].needs
+    return {**({library: library} if library else {}), **dict.fromkeys(CLIENTS[client].needs, f"'{EXTRA}'")}
 
 
 def missing_import(backend: str, client: str) -> str | None:

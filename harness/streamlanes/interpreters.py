@@ -157,8 +157,8 @@ def told_apart(found: Mapping[str, Interpreter]) -> dict[str, Interpreter]:
 
 
 def _needs(clients: Iterable[str]) -> list[str]:
-    of_backends = {info.needs for info in BACKENDS.values()}
-    return sorted(filter(None, of_backends | {CLIENTS[name].needs for name in clients if name in CLIENTS}))
+    needs = {info.needs for info in BACKENDS.values() if info.needs}
+    return sorted(needs.union(*(CLIENTS[name].needs for name in clients if name in CLIENTS)))
 
 
 def _asked(launcher: Launcher, needs: Sequence[str], path: str) -> Interpreter:
