@@ -5,6 +5,7 @@ which the cell could not be accounted for. The client reads the clock once a rea
 """
 
 from streamlanes.clients.base import Client, Setting, now_ns
+from streamlanes.jobs.base import Job
 from streamlanes.jobs.io import Receiver
 from streamlanes.samples import Table
 from streamlanes.wire import dialect
@@ -24,7 +25,7 @@ class BareReceiver(Receiver):
         return fold.over
 
 
-class BareJob:
+class BareJob(Job):
     """Runs one call. It catches nothing: a call that goes wrong ends the cell."""
 
     def __init__(self, setting: Setting, samples: Table, client: Client) -> None:

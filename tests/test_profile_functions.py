@@ -4,6 +4,7 @@ import pytest
 
 from streamlanes.backends import BACKENDS, Waits
 from streamlanes.errors import UserError
+from streamlanes.lanes import lane
 from streamlanes.profile import Profile, Wishes, parse
 
 SMALL = b"""
@@ -102,3 +103,24 @@ def test_a_function_that_cannot_be_meant_is_refused(old: bytes, new: bytes, word
 def test_dotted_modules_are_functions_names(name: str):
     cells = parse(OWN.replace(b"agent:answer", name.encode()), "own.toml", "own").expand()
     assert {cell.call for cell in cells} == {name}
+
+
+def test_a_function_in_the_mixed_lane_runs_under_the_lanes_own_backends():
+    profile = Wishes(lane="mixed", functions=["a:b"], settings={"load": [0.5]}).applied(small())
+    for waits in Waits:
+        cells = profile.expand(waits={"a:b": waits})
+        assert {cell.backend for cell in cells} == {
+            name for name, info in lane("mixed").backends.items() if info.waits is waits
+        }
+        assert {(cell.lane, cell.client, cell.call) for cell in cells} == {("mixed", "call", "a:b")}
+        assert {cell.workload for cell in cells} == {"flow"}
+
+
+def test_a_lane_without_streams_calls_no_function():
+    with pytest.raises(UserError, match="unknown client of lane cpu 'call'"):
+        Wishes(lane="cpu", functions=["a:b"]).applied(small()).expand()
+
+
+def test_api_means_nothing_to_a_function():
+    cells = Wishes(functions=["a:b"], backends=["asyncio"], settings={"api": ["anthropic"]}).applied(small())
+    assert [(cell.axes.api, cell.api) for cell in cells.expand()] == [(None, None)]

@@ -21,6 +21,7 @@ from typing import Any
 
 from streamlanes.backends.base import Backend, Jobs, Options, Refused, settings
 from streamlanes.clients.base import Setting
+from streamlanes.jobs.base import Job
 from streamlanes.mishaps import Mishaps
 from streamlanes.pauses import watched
 from streamlanes.samples import Table
@@ -32,7 +33,7 @@ def load(target: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def compose(spec: dict[str, Any], options: Options) -> Backend:
+def compose(spec: dict[str, Any], options: Options) -> tuple[Job, Backend]:
     """Put lane's job, client and backend together as the spec names them."""
     schedule = Table.open(spec["schedule"]["path"], spec["schedule"]["columns"])
     samples = Table.open(spec["samples"]["path"], spec["samples"]["columns"])
@@ -50,10 +51,9 @@ def compose(spec: dict[str, Any], options: Options) -> Backend:
         mishaps=Mishaps.open(spec["mishaps"]),
     )
     client = load(spec["client"])(setting)
-    job = load(spec["job"])(setting, samples, client)
+    job: Job = load(spec["job"])(setting, samples, client, **spec["setting"])
     jobs = Jobs(job, (schedule, samples), range(spec["calls"]), job.open, job.close)
-    backend: Backend = load(spec["backend"])(jobs, options)
-    return backend
+    return job, load(spec["backend"])(jobs, options)
 
 
 def facts() -> dict[str, object]:
@@ -88,7 +88,8 @@ def main() -> None:
     try:
         options = Options(**spec["options"])
         options.configure()
-        backend = compose(spec, options)
+        job, backend = compose(spec, options)
+        job.prepare()
         backend.open()
         options.settle()
         say("ready", facts=facts())  # all there is of a cell that is stopped before it drained
@@ -99,9 +100,10 @@ def main() -> None:
         found = backend.facts()
         gc_facts = found.pop("gc", pauses.facts())
         libraries = {"libraries": versions(spec["libraries"])} if spec["libraries"] else {}
-        say("drained", facts={**facts(), **libraries, **found}, gc=gc_facts)
+        say("drained", facts={**facts(), **libraries, **found, **job.facts()}, gc=gc_facts)
         sys.stdin.readline()
         backend.close()
+        job.release()
     except Refused as refusal:
         say("refused", reached=refusal.reached, reason=refusal.reason)
     except Exception as error:

@@ -8,17 +8,17 @@ import msgspec
 
 from streamlanes import traces, wire, workload
 from streamlanes.backends import BACKENDS, BackendInfo, Waits, default_width
-from streamlanes.clients import CALL, CLIENTS, ClientInfo
+from streamlanes.clients import CALL, ClientInfo
 from streamlanes.errors import UserError, unknown
 from streamlanes.interpreters import own_name, release, version
-from streamlanes.lanes import LANES
+from streamlanes.lanes import LANES, lane
+from streamlanes.lanes.base import Asks, Lane
 from streamlanes.limits import cpu_sets
 from streamlanes.provider.behaviour import Behaviour, problem
 from streamlanes.providers import TICK_NS
 from streamlanes.workload import Dist, HeavyTailed, Schedule, Workload
 
 BUDGET_FACTOR = 2.0
-BUDGET_EXTRA_S = 5.0
 ADMIT_SHARE = 0.8
 """The share of its budget that a pool's admitted waves may fill when nothing costs anything."""
 _TARGET = re.compile(r"[^\W\d]\w*(\.(?!py:)[^\W\d]\w*)*:[^\W\d]\w*")
@@ -49,7 +49,8 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     (processes), their start_method. Of the client: tls, whether it connects over TLS; keep_alive, whether
     it keeps a connection for a later call; api, the dialect that is spoken by one that hands over bytes.
     Of the interpreter: stack_kib of a thread, switch_ms, gc (default, freeze), python (its name, see
-    `interpreters`; a profile says path or command).
+    `interpreters`; a profile says path or command). Of CPU work: kernel, offload (where it runs), batch
+    (documents handed over together), load (cores that all calls' work takes) or work_ms (of one call).
     """
 
     seed: int | None = None
@@ -72,14 +73,19 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     tls: bool | None = None
     keep_alive: bool | None = None
     api: str | None = None
+    kernel: str | None = None
+    offload: Literal["inline", "threads", "processes", "interpreters"] | None = None
+    batch: int | None = None
+    load: Number | None = None
+    work_ms: Number | None = None
 
     def set_values(self) -> dict[str, Any]:
         """Only what was set, by name."""
         return {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not None}
 
-    def that_matter(self, info: BackendInfo, client: ClientInfo) -> "Axes":
-        """These axes without those that mean nothing to this backend and client, so that equal cells are
-        equal."""
+    def that_matter(self, info: BackendInfo, client: ClientInfo, asks: Asks | None = None) -> "Axes":
+        """These axes without those that mean nothing to this backend and client, unless they are the lane's
+        own, and without those that are idle beside the lane's others; so that equal cells are equal."""
         without = {
             "width": not info.bounded,
             "workers": not info.processes,
@@ -89,7 +95,9 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "keep_alive": not client.chooses or self.keep_alive is client.keeps,
             "api": not client.network or client.dialect is not None,
         }
-        return msgspec.structs.replace(self, **{axis: None for axis, drop in without.items() if drop})
+        drop = {axis for axis, never in without.items() if never and not (asks and axis in asks.axes)}
+        drop |= set(asks.idle(self)) if asks else set()
+        return msgspec.structs.replace(self, **dict.fromkeys(drop))
 
 
 TEXT_AXES = frozenset(field.name for field in msgspec.structs.fields(Axes) if field.type == str | None)
@@ -101,7 +109,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     call: the function that the client `call` calls, "module:function"; None for the other clients. It is
     measured and never imported here.
-    budget_s: hard limit from the first intended start, None for twice the ideal and five seconds.
+    budget_s: hard limit from the first intended start, None for twice the ideal and what the lane adds.
     memory: whether it has a memory pass. provider: how the provider behaves, None for as it should.
     knee_bound_ms: of a step of a knee search (`knee`), the bound its stream lateness is held to; None for
     all other cells.
@@ -155,10 +163,20 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return (self.axes.workers or cpu_sets().workers) if BACKENDS[self.backend].processes else 1
 
     @property
+    def staff(self) -> int:
+        """Workers of a lane's offload: one for each usable CPU, unless set."""
+        return self.axes.workers or cpu_sets().workers
+
+    @property
+    def client_info(self) -> ClientInfo:
+        """What the parent must know of its client."""
+        return lane(self.lane).clients[self.client]
+
+    @property
     def api(self) -> str | None:
         """The dialect that the call speaks; None for a client without a provider, and for a person's own
         code, which speaks as it likes."""
-        client = CLIENTS[self.client]
+        client = self.client_info
         if self.client == CALL or not client.network:
             return None
         return client.dialect or self.axes.api or wire.DEFAULT
@@ -167,7 +185,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def keep_alive(self) -> bool | None:
         """Whether connections are kept for later calls; None for a client without any."""
         asked = self.axes.keep_alive
-        return CLIENTS[self.client].keeps if asked is None else asked
+        return self.client_info.keeps if asked is None else asked
 
     @property
     def tokens_per_chunk(self) -> int:
@@ -177,7 +195,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def grain_ms(self) -> float:
         """The grain of the timers that pace the tokens: the provider's, or the client's own without one."""
-        if CLIENTS[self.client].network:
+        if self.client_info.network:
             return TICK_NS / 1e6
         return LOOP_GRAIN_MS if BACKENDS[self.backend].waits is Waits.ASYNC else SLEEP_GRAIN_MS
 
@@ -199,7 +217,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Seconds from the first intended start after which the cell is stopped."""
         if self.budget_s is not None:
             return float(self.budget_s)
-        return BUDGET_FACTOR * schedule.ideal_wall_s + BUDGET_EXTRA_S
+        return BUDGET_FACTOR * schedule.ideal_wall_s + lane(self.lane).extra_s
 
     def admitted(self, schedule: Schedule) -> int:
         """How many calls the timed pass admits: all, or a pool's whole waves that fit its budget."""
@@ -215,7 +233,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def _admits(self) -> int | None:
         """Connections that the client's own pools admit, one for each process; None for no bound."""
-        pool = CLIENTS[self.client].pool
+        pool = self.client_info.pool
         return None if pool is None or BACKENDS[self.backend].pool_of_processes else pool * self.workers
 
     def resolved_axes(self, load: Workload, schedule: Schedule) -> dict[str, Any]:
@@ -240,26 +258,32 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "keep_alive": self.keep_alive,
             "api": self.api,
         }
+        if asks := lane(self.lane).asks:
+            values |= dict.fromkeys(asks.without) | asks.resolved(self, schedule)
         return values
 
 
 def check(cell: Cell) -> None:
     """Raise UserError, with the nearest name or the allowed range, for a cell that cannot be meant."""
+    own = lane(cell.lane)
     for kind, name, known in (
-        ("lane", cell.lane, LANES),
         ("backend", cell.backend, BACKENDS),
-        ("client", cell.client, CLIENTS),
+        (f"client of lane {own.name}", cell.client, own.clients),
     ):
         if name not in known:
             raise unknown(kind, name, known)
     _check_call(cell)
     axes = cell.axes
+    _check_lane(cell, own)
     if cell.budget_s is not None and not 0 < cell.budget_s <= 86_400:
         raise UserError(f"budget_s is {cell.budget_s:,}; it must be above 0, a day at most")
     for axis, least, most in (
         ("time_scale", 1e-3, 1e6),
         ("width", 1, 100_000),
         ("workers", 1, 1_000),
+        ("batch", 1, 100_000),
+        ("load", 0, 64),
+        ("work_ms", 0, 60_000),
         ("stack_kib", 32, 1 << 22),
         ("switch_ms", 1e-3, 60_000),
     ):
@@ -275,6 +299,22 @@ def check(cell: Cell) -> None:
     if cell.provider is not None and (wrong := problem(cell.provider)):
         raise UserError(f"provider: {wrong}")
     cell.load()
+    if own.asks:
+        own.asks.check(cell)
+
+
+def _check_lane(cell: Cell, own: Lane) -> None:
+    """Raise UserError for an axis that means nothing to the cell's lane."""
+    theirs = {axis: name for name in LANES if (asks := lane(name).asks) for axis in asks.axes}
+    mine, without = (own.asks.axes, own.asks.without) if own.asks else ((), ())
+    for axis in cell.axes.set_values():
+        if axis in without or (axis in theirs and axis not in (*mine, *_OF_BACKENDS)):
+            which = f"; it is for lane {theirs[axis]} (--lane)" if axis in theirs else ""
+            raise UserError(f"{axis} means nothing to lane {cell.lane}{which}")
+
+
+_OF_BACKENDS = ("workers", "start_method")
+"""Axes of backends that some lanes have for their own workers too."""
 
 
 def _check_call(cell: Cell) -> None:

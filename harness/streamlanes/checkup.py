@@ -77,7 +77,7 @@ def examine(cell: Cell) -> Report:
             apart=limits.cpu_sets().cell is not None,
         ),
         bites=tuple(preflight.bites(found, conduct.need(cell, cell.calls, found.somaxconn))),
-        lacks=fitting.misfit(cell.backend, cell.client) or fitting.missing_import(cell.backend, cell.client),
+        lacks=fitting.misfit(cell) or fitting.missing_import(cell),
     )
 
 

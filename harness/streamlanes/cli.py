@@ -55,10 +55,12 @@ def run(  # noqa: PLR0913, PLR0917  # one parameter an option
     workload: Annotated[
         str | None,
         typer.Option(
-            "-w", "--workload", help="steady, lesson, flood, lockstep, paced, chat, code, peak10, trace."
+            "-w",
+            "--workload",
+            help="steady, lesson, flood, lockstep, paced, flow, documents, chat, code, peak10, trace.",
         ),
     ] = None,
-    lane: Annotated[str | None, typer.Option(help="The lane.")] = None,
+    lane: Annotated[str | None, typer.Option(help="The lane: io, cpu, mixed.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="axis=value; several values, by comma, are swept.")
     ] = None,
@@ -94,7 +96,7 @@ def run(  # noqa: PLR0913, PLR0917  # one parameter an option
     talk = sys.stderr if json else sys.stdout
     with conduct.terminable():
         folder, records = conduct.run(wanted, out=out, json=json, talk=talk)
-        raise typer.Exit(conduct.finish(folder, records, wanted.run.lane, talk))
+        raise typer.Exit(conduct.finish(folder, records, talk))
 
 
 @app.command()

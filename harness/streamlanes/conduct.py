@@ -15,7 +15,6 @@ import msgspec
 from streamlanes import __version__, fitting, interpreters, limits, preflight, runner, targets
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
-from streamlanes.clients import CLIENTS
 from streamlanes.errors import Terminated
 from streamlanes.estimate import Outlook
 from streamlanes.facts import Facts
@@ -70,8 +69,8 @@ class Here:
                 before(cell)
             facts = bench.measure(cell)
         except CellEnded as ended:
-            return failed(cell, self.lane, self.machine, ended.status), None
-        return record(cell, self.lane, self.machine, facts), facts
+            return failed(cell, lane_named(cell.lane), self.machine, ended.status), None
+        return record(cell, lane_named(cell.lane), self.machine, facts), facts
 
 
 def this_machine() -> dict[str, Any]:
@@ -213,12 +212,14 @@ def forbid(
 
     pythons: by name, the interpreters that cells name. functions: what people's own are.
     """
-    reason = fitting.misfit(cell.backend, cell.client)
+    reason = fitting.misfit(cell)
     if reason is None:
+        crew = fitting.crew_of(cell)
         if cell.axes.python is None:
-            reason = fitting.missing_import(cell.backend, cell.client)
+            reason = fitting.missing_import(cell) or fitting.missing_crew(crew)
         else:
-            reason = pythons[cell.axes.python].forbids(fitting.imports(cell.backend, cell.client))
+            python = pythons[cell.axes.python]
+            reason = python.forbids(fitting.imports(cell)) or python.forbids_crew(crew)
     if reason is None and cell.call is not None:
         reason = functions[cell.call, cell.axes.python].forbids(cell.backend)
     if reason is None:
@@ -239,7 +240,8 @@ def need(cell: Cell, in_flight: int, somaxconn: int | None) -> preflight.Need:
     ports = provider_ports(cell.calls, somaxconn or FALLBACK_SOMAXCONN, processes)
     return preflight.need(
         backend=BACKENDS[cell.backend],
-        client=CLIENTS[cell.client],
+        client=cell.client_info,
+        crew=fitting.crew_of(cell),
         in_flight=in_flight,
         workers=cell.workers,
         width=cell.width,
@@ -324,7 +326,7 @@ def summary(records: Sequence[Record], lane_name: str) -> list[str]:
     return [*tables.lines(records, lane), "", *advise.answer(records, lane)]
 
 
-def finish(folder: Path, records: Sequence[Record], lane_name: str, talk: IO[str]) -> int:
+def finish(folder: Path, records: Sequence[Record], talk: IO[str]) -> int:
     """Table, answer, charts and the file to open. Returns the exit code."""
     from streamlanes import advise, report
 
@@ -335,7 +337,8 @@ def finish(folder: Path, records: Sequence[Record], lane_name: str, talk: IO[str
             f"interrupted: all cells are kept; draw them with: streamlanes report {folder}", file=sys.stderr
         )
         raise
-    for line in ("", *summary(records, lane_name), f"OPEN    {page}"):
-        print(line, file=talk)
+    for name in dict.fromkeys(each.cell.lane for each in records):
+        print("", *summary(records, name), sep="\n", file=talk)
+    print(f"OPEN    {page}", file=talk)
     measured = any(each.status.name in (StatusName.OK, StatusName.OVER_BUDGET) for each in records)
     return 0 if measured else 4

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
-from streamlanes.clients import CLIENTS
+from streamlanes.lanes import lane as lane_named
 from streamlanes.plan import Plan
 from streamlanes.record import Record
 from streamlanes.workload import build, predicted_wall_s
@@ -27,15 +27,14 @@ def seconds(cell: Cell) -> float:
     if cell.width is not None:
         wall = predicted_wall_s(schedule.head(cell.admitted(schedule)), cell.width)
     elif (
-        backend.threads_per_call
-        and in_flight / cell.workers > THREADS_TO_BUDGET
-        and CLIENTS[cell.client].network
+        backend.threads_per_call and in_flight / cell.workers > THREADS_TO_BUDGET and cell.client_info.network
     ):
         wall = cell.budget(schedule)
     else:
         wall = schedule.ideal_wall_s
-    took = PASS_S + wall + CALL_S * cell.calls
-    if cell.memory:
+    lane = lane_named(cell.lane)
+    took = PASS_S + wall + CALL_S * cell.calls + lane.about_s(cell)
+    if cell.memory and lane.holds:
         held = schedule.head(in_flight)
         first = held.start_ns + held.offset_ns[held.first[:-1]]
         took += PASS_S + float(first.max()) / 1e9 + HELD_S * held.calls

@@ -73,7 +73,8 @@ class TimedPass:
     of all our processes (parent, launcher, cell, provider) in between. spin_ms: a fixed loop's time
     before and after. provider: its stamps, None for a client without one. provider_stats:
     what each of its processes said at `/sim/stats`. over_ns: when the pass was over. mishaps: what went
-    wrong in the cell, in words, by kind.
+    wrong in the cell, in words, by kind. own: the columns that the lane declares, by name. beside: what
+    its module said before and after.
     """
 
     schedule: Schedule
@@ -90,6 +91,8 @@ class TimedPass:
     interpreter: Mapping[str, object] = field(default_factory=dict)
     gc: Mapping[str, float] = field(default_factory=dict)
     mishaps: Mapping[str, Mishap] = field(default_factory=dict)
+    own: Mapping[str, Ns] = field(default_factory=dict)
+    beside: tuple[Mapping[str, float], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,9 @@ from typing import Any
 from streamlanes.backends import BACKENDS
 from streamlanes.children import Child, Gone, Launcher
 from streamlanes.clients import CLIENTS
+from streamlanes.cpu import KERNELS
 from streamlanes.errors import UserError
+from streamlanes.lanes.base import Crew
 
 OLDEST = (3, 11)
 ANSWER_S = 20.0
@@ -58,8 +60,8 @@ class Interpreter:
 
     path: absolute, for starting it and for nothing else. name: what records call it. build: its own
     words on version, build and compiler. identity: the same for two ways to the same installation.
-    lacks: imports that backends and clients need and it has not -> why. problem: why no cell runs under
-    it, with what to do; None where they do.
+    lacks: imports that backends, clients and kernels need and it has not -> why. problem: why no cell runs
+    under it, with what to do; None where they do.
     """
 
     path: str
@@ -79,6 +81,24 @@ class Interpreter:
             f"{short} cannot be imported under {self.name} ({lacks[short]}); "
             f"install it for that interpreter: python -m pip install {short}"
         )
+
+    def forbids_crew(self, crew: Crew) -> str | None:
+        """Why a lane's own work does not run under it, with what to do; None where it does."""
+        of = release(self.name)
+        if crew.since and of and of < crew.since:
+            return f"this is Python {version(self.name)}, {too_early(crew.since)}; {HOW}"
+        for name in crew.needs:
+            if why := (self.lacks or {}).get(name):
+                return (
+                    f"{name} cannot be imported under {self.name} ({why}); install it for that interpreter: "
+                    f"python -m pip install 'streamlanes[{crew.extra}]'"
+                )
+        return None
+
+
+def too_early(since: tuple[int, int]) -> str:
+    """What a version is too old for, as the end of a sentence."""
+    return f"and subinterpreters for this need Python {since[0]}.{since[1]} or newer"
 
 
 def named(implementation: str, version: str, free_threaded: bool) -> str:
@@ -106,7 +126,7 @@ def own_name() -> str:
 def find(given: Iterable[str], clients: Iterable[str] = ()) -> dict[str, Interpreter]:
     """Each path or command as given -> the interpreter there, asked once in a process of its own.
 
-    clients: whose libraries it is asked for too, beside those of every backend.
+    clients: whose libraries it is asked for too, beside those of every backend and kernel.
     Nothing is raised for one that does not answer or is too old: its cells end as unsupported.
     """
     paths = {each: shutil.which(os.path.expanduser(each)) for each in given}
@@ -158,7 +178,8 @@ def told_apart(found: Mapping[str, Interpreter]) -> dict[str, Interpreter]:
 
 def _needs(clients: Iterable[str]) -> list[str]:
     needs = {info.needs for info in BACKENDS.values() if info.needs}
-    return sorted(needs.union(*(CLIENTS[name].needs for name in clients if name in CLIENTS)))
+    of_kernels = {name for info in KERNELS.values() for name in info.needs}
+    return sorted(needs.union(of_kernels, *(CLIENTS[name].needs for name in clients if name in CLIENTS)))
 
 
 def _asked(launcher: Launcher, needs: Sequence[str], path: str) -> Interpreter:

@@ -26,6 +26,8 @@ GROUPS = {
     "provider": "what the provider said of itself; empty where there is none or it did not answer",
     "errors": "what jobs raised in the cell, by class: `count` and the `message` of the first; the first few "
     "classes, then `others`. `EventLoopBlocked` is seen and not raised: a person's function stopped its loop",
+    "cpu": "of the CPU lane: speed-up, ceiling, transfer",
+    "mixed": "of the mixed lane: lateness beside the work",
     "missing": "path to reason, for every figure that is null",
     "quality": "path to quality, for every figure that was not simply measured",
 }
@@ -142,7 +144,10 @@ AXES = {
     ),
     "trace": ("", "the trace that was replayed: its file's name and a digest of its content"),
     "width": ("calls", "the bound of a pool: `thread-pool`, `process-pool`, `asyncio+to_thread`"),
-    "workers": ("processes", "processes that share the calls: `processes+...`"),
+    "workers": (
+        "processes",
+        "processes that share the calls: `processes+...`; of an offload its threads or processes",
+    ),
     "start_method": ("", "how worker processes start: `fork`, `forkserver`, `spawn`"),
     "stack_kib": ("KiB", "stack of a thread"),
     "switch_ms": ("ms", "the interpreter's switch interval"),
@@ -157,6 +162,15 @@ AXES = {
         "the interpreter the cell ran under, by its version; of another implementation than CPython by its "
         "name. It is set by path or command, and `cell.asked` holds its name, never its path",
     ),
+    "kernel": ("", "the CPU work: a kernel by name, or a function of your own, `module:function`"),
+    "offload": (
+        "",
+        "where it runs: `inline` (where its call runs), `threads`, `processes`, `interpreters` (from Python "
+        "3.14 on)",
+    ),
+    "batch": ("documents", "handed over together; chosen by the cell where it is not set"),
+    "load": ("cores", "what the post-processing of all calls takes, as they end; follows from `work_ms`"),
+    "work_ms": ("ms", "what the post-processing of one call takes; follows from `load`"),
     "tls": ("", "whether calls go over TLS; the client verifies a certificate that was made for this run"),
     "keep_alive": (
         "",
@@ -191,6 +205,17 @@ INTERPRETER = {
     "width": "width of the pool; absent without one",
     "workers": "worker processes; absent without them",
     "start_method": "how worker processes started; absent without them",
+    "kernel": "the CPU work; this and what follows is of the lanes that have some",
+    "offload": "where it ran",
+    "offload_workers": "threads, processes or interpreters it ran in; absent inline",
+    "offload_start_ms": "until all of them were up",
+    "document_us": "a document of mean size by one worker alone, us",
+    "transfer_us": "a document's way there and its vector's back, us",
+    "documents_per_call": "how often a call's text went through the kernel",
+    "batch": "documents handed over together",
+    "blas_threads": "threads that BLAS was told to use before numpy was imported; null if it was not told",
+    "worker_deaths": "worker processes that died; absent without them",
+    "faults": "by call, why its document failed; the first 20",
 }
 
 MACHINE = {

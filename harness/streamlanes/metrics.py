@@ -115,7 +115,7 @@ class Calls:
         return self.ok[self.token_call] & (self.stamps.received > 0)
 
     @cached_property
-    def _traced_tokens(self) -> Bools | Missing:
+    def traced_tokens(self) -> Bools | Missing:
         """The counted token rows of traced calls."""
         traced = self.traced
         return traced if isinstance(traced, Missing) else self.counted & traced[self.token_call]
@@ -133,7 +133,7 @@ class Calls:
     @cached_property
     def stream_ms(self) -> Floats | Missing:
         """Lateness without the call's start lag, over the plateau's tokens; over all without one."""
-        rows = self._traced_tokens
+        rows = self.traced_tokens
         if isinstance(rows, Missing):
             return rows
         due = self.due_ns(self.model_start_ns)[rows]
@@ -146,7 +146,7 @@ class Calls:
     @cached_property
     def client_ms(self) -> Floats | Missing:
         """The client's part of lateness: received minus sent; for `timer` received minus due."""
-        rows = self._traced_tokens
+        rows = self.traced_tokens
         if isinstance(rows, Missing):
             return rows
         provider = self.timed.provider
@@ -156,7 +156,7 @@ class Calls:
     @cached_property
     def provider_ms(self) -> Floats | Missing:
         """The provider's part of lateness: sent minus (when it saw the request + offset)."""
-        rows = self._traced_tokens
+        rows = self.traced_tokens
         if self.timed.provider is None:
             return Missing("this client has no provider")
         if isinstance(rows, Missing):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from streamlanes.backends import BackendInfo
 from streamlanes.clients import ClientInfo
+from streamlanes.lanes.base import Crew
 from streamlanes.limits import Limits, Raised, raise_open_files, read_limits
 
 __all__ = [
@@ -43,6 +44,7 @@ _BYTES_OF_A_CALL = 4 << 10
 _BYTES_OF_A_CONNECTION = 8 << 10  # both ends' sockets in the kernel
 _BYTES_OF_A_THREAD = 28 << 10  # kernel stack, the touched part of its own stack, page tables
 
+NOBODY = Crew()
 _SEARCHED_CALLS = 10_000_000
 _MIB = 1 << 20
 
@@ -66,11 +68,13 @@ class LimitName(enum.StrEnum):
 class Kind:
     """A cell without its number of calls: what its needs follow from.
 
-    width: the bound a bounded backend was given, resolved; not looked at for others.
+    crew: who works beside the backend. width: the bound a bounded backend was given, resolved; not looked
+    at for others.
     """
 
     backend: BackendInfo
     client: ClientInfo
+    crew: Crew
     workers: int
     width: int | None
     provider_processes: int
@@ -145,7 +149,7 @@ class Shortfall:
         return _RULES[self.limit].unit
 
 
-def need(
+def need(  # noqa: PLR0913  # one parameter for each thing that takes something
     *,
     backend: BackendInfo,
     client: ClientInfo,
@@ -154,11 +158,13 @@ def need(
     width: int | None,
     provider_processes: int,
     provider_ports: int,
+    crew: Crew = NOBODY,
 ) -> Need:
     """What a cell takes. Worker processes share the calls evenly, rounded up."""
     kind = Kind(
         backend=backend,
         client=client,
+        crew=crew,
         workers=workers,
         width=width,
         provider_processes=provider_processes,
@@ -216,12 +222,14 @@ def _need(kind: Kind, in_flight: int) -> Need:
     largest = _shared(calls, children)  # calls in the process that has most
     in_threads = backend.threads_per_call or (backend.bounded and not backend.pool_of_processes)
     connections = calls if client.network else 0
-    processes = 1 + children + (kind.provider_processes if client.network else 0)
-    threads = calls if in_threads else 0
+    processes = 1 + children + kind.crew.processes + (kind.provider_processes if client.network else 0)
+    # A pool of one process has two threads of its own beside it.
+    threads = (calls if in_threads else 0) + kind.crew.threads + 2 * kind.crew.processes
     return Need(
         kind=kind,
         in_flight=in_flight,
-        descriptors_cell=_FDS_OF_A_PROCESS + max(largest * client.fds_per_call, children * _FDS_OF_A_CHILD),
+        descriptors_cell=_FDS_OF_A_PROCESS
+        + max(largest * client.fds_per_call, (children + 3 * kind.crew.processes) * _FDS_OF_A_CHILD),
         descriptors_provider=(
             _FDS_OF_A_PROCESS + _shared(connections, kind.provider_processes) if client.network else 0
         ),

@@ -15,14 +15,14 @@ from streamlanes import certificate, wire
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.children import Child, Gone, Launcher
-from streamlanes.clients import CLIENTS
 from streamlanes.facts import CallStamps, CpuReading, Facts, MemoryPass, ProviderStamps, TimedPass
+from streamlanes.lanes import lane as lane_named
 from streamlanes.lanes.base import Lane
 from streamlanes.limits import cpu_sets
 from streamlanes.mishaps import Mishaps
 from streamlanes.probe.cpu import process_cpu_ns
 from streamlanes.probe.host import HostReading, read_host, spin_ms
-from streamlanes.probe.memory import read_memory
+from streamlanes.probe.memory import MemoryReading, read_memory
 from streamlanes.probe.smaps import read_mappings
 from streamlanes.probe.stacks import tree_stacks
 from streamlanes.probe.tree import members
@@ -33,6 +33,7 @@ from streamlanes.samples import (
     RELEASED,
     Table,
     call_columns,
+    lane_columns,
     provider_columns,
     schedule_columns,
 )
@@ -62,12 +63,13 @@ def provider_ports(calls: int, somaxconn: int, processes: int) -> int:
 
 
 class Tables:
-    """The three shared tables of a pass, and what went wrong in words."""
+    """The three shared tables of a pass, and what went wrong in words. own: columns that a lane's job stamps
+    besides."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: Schedule, own: Sequence[str] = ()) -> None:
         size = (schedule.calls, schedule.tokens)
         self.schedule = Table.create("schedule", schedule_columns(*size))
-        self.calls = Table.create("calls", call_columns(*size))
+        self.calls = Table.create("calls", (*call_columns(*size), *lane_columns(own, schedule.calls)))
         self.provider = Table.create("provider", provider_columns(*size))
         self.mishaps = Mishaps.create()
         for name, values in (
@@ -77,11 +79,12 @@ class Tables:
         ):
             np.asarray(self.schedule[name])[:] = values
 
-    def stamps(self) -> tuple[CallStamps, ProviderStamps]:
-        """Copies of all columns, as they are now."""
+    def stamps(self) -> tuple[CallStamps, ProviderStamps, dict[str, Ns]]:
+        """Copies of all columns, as they are now; the lane's own by name."""
         calls = {name: np.array(self.calls[name]) for name, _ in self.calls.columns}
         sent = {name: np.array(self.provider[name]) for name, _ in self.provider.columns}
-        return CallStamps(**calls), ProviderStamps(**sent)
+        own = {name: calls.pop(name) for name in list(calls) if name not in CallStamps.__dataclass_fields__}
+        return CallStamps(**calls), ProviderStamps(**sent), own
 
     def close(self) -> None:
         """Give the memory back."""
@@ -105,7 +108,8 @@ class Up:
 class Bench:
     """What the cells of a run share: the launcher and what an interpreter that runs nothing weighs.
 
-    pythons: paths of the interpreters that cells name; a cell that names none runs under this one.
+    lane: of the cells that name it; cells of others are measured as those declare. pythons: paths of the
+    interpreters that cells name; a cell that names none runs under this one.
     softirq_apart: whether the kernel leaves soft interrupts out of process clocks.
     """
 
@@ -135,10 +139,10 @@ class Bench:
         full = build(cell.load(), cell.calls).in_chunks(cell.tokens_per_chunk)
         schedule = full.head(cell.admitted(full))
         budget_s = cell.budget(full)
-        timed, drained = self._timed(cell, schedule, budget_s)
+        timed, drained, after = self._timed(cell, schedule, budget_s)
         memory: MemoryPass | str = "no memory pass was asked for"
         if cell.memory:
-            memory = self._memory(cell, full)
+            memory = self._memory(cell, full) if self._lane(cell).holds else after
         elif cell.repetition > 1:
             memory = "read in repetition 1 only"
         return Facts(
@@ -155,9 +159,21 @@ class Bench:
             own_code=cell.call is not None,
         )
 
-    def _timed(self, cell: Cell, schedule: Schedule, budget_s: float) -> tuple[TimedPass, bool]:
+    def _lane(self, cell: Cell) -> Lane:
+        return self.lane if cell.lane == self.lane.name else lane_named(cell.lane)
+
+    def _timed(
+        self, cell: Cell, schedule: Schedule, budget_s: float
+    ) -> tuple[TimedPass, bool, MemoryPass | str]:
+        """The pass, whether it was over in time, and where nothing can be held its memory at the end."""
+        lane = self._lane(cell)
+        reads = cell.memory and not lane.holds
+        memory: MemoryPass | str = "the cell was over before its memory could be read"
+        bare_bytes = self.bare_bytes(cell.axes.python) if reads else None
+        beside = [self._beside(cell)]
         spin_before = spin_ms()
         with self._up(cell, schedule, hold=False) as up:
+            ready = (read_host(), read_memory(up.pids)) if reads else None
             cpu = _Cpu(up)
             host, ours = read_host(), self._ours_ns()
             readings = [cpu.read()]
@@ -175,16 +191,19 @@ class Bench:
                 _expect(word, "drained")
             else:
                 up.child.halt()  # a call that ends while its stamps are copied would have half of them
-            calls, sent = up.tables.stamps()
+            calls, sent, own = up.tables.stamps()
             mishaps = up.tables.mishaps.read()
             stats = up.providers.stats() if up.providers and word else ()
             if word is not None:
+                if ready:
+                    memory = _at_end(up, ready, bare_bytes, schedule.calls)
                 up.child.say("exit")
-        return TimedPass(
+        beside.append(self._beside(cell))
+        timed = TimedPass(
             schedule=schedule,
             origin_ns=origin_ns,
             calls=calls,
-            provider=sent if CLIENTS[cell.client].network else None,
+            provider=sent if cell.client_info.network else None,
             readings=tuple(readings),
             startup_s=up.startup_s,
             over_ns=over_ns,
@@ -195,7 +214,10 @@ class Bench:
             interpreter=word["facts"] if word else up.interpreter,
             gc=word["gc"] if word else {},
             mishaps=mishaps,
-        ), word is not None
+            own=own,
+            beside=tuple(said for said in beside if said),
+        )
+        return timed, word is not None, memory
 
     def _memory(self, cell: Cell, full: Schedule) -> MemoryPass | str:
         """The memory pass, or why it gave nothing. It is given as many calls as are in flight together
@@ -250,10 +272,10 @@ class Bench:
     def _up(self, cell: Cell, schedule: Schedule, hold: bool) -> Iterator[Up]:
         """A fresh provider and a fresh cell at `ready`; all gone at the end of the block."""
         with contextlib.ExitStack() as stack:
-            tables = Tables(schedule)
+            tables = Tables(schedule, self._lane(cell).columns)
             stack.callback(tables.close)
             serving = None
-            if CLIENTS[cell.client].network:
+            if cell.client_info.network:
                 processes = self.sets.provider_processes
                 wanted = Wanted(
                     processes=processes,
@@ -284,12 +306,13 @@ class Bench:
     def _spec(
         self, cell: Cell, schedule: Schedule, tables: Tables, serving: Providers | None, hold: bool
     ) -> dict[str, object]:
-        backend, client = BACKENDS[cell.backend], CLIENTS[cell.client]
+        backend, lane = BACKENDS[cell.backend], self._lane(cell)
         return {
-            "job": self.lane.job,
+            "job": lane.job,
+            "setting": lane.asks.setting(cell, schedule) if lane.asks else {},
             "backend": backend.target,
-            "client": client.forms[backend.waits],
-            "libraries": client.libraries,
+            "client": cell.client_info.forms[backend.waits],
+            "libraries": cell.client_info.libraries,
             "calls": schedule.calls,
             "options": {
                 "width": cell.width or 0,
@@ -311,6 +334,20 @@ class Bench:
             "call": cell.call,
             "mishaps": tables.mishaps.path,
         }
+
+    def _beside(self, cell: Cell) -> Mapping[str, float]:
+        """What the lane's module says now, on the cell's CPUs; empty where it says nothing."""
+        module = self._lane(cell).beside
+        if module is None:
+            return {}
+        argv = [self._python(cell.axes.python), "-P", "-m", module, str(self.sets.workers)]
+        child = Child(self.launcher, argv, self.sets.cell)
+        try:
+            return child.hear(START_S) or {}
+        except Gone:
+            return {}
+        finally:
+            child.end()
 
     def bare_bytes(self, python: str | None = None) -> int | None:
         """PSS of this interpreter, by its name, when it runs nothing; measured once a run. None where
@@ -348,6 +385,26 @@ def _first_tokens(cell: Cell, tables: Tables) -> Ns:
     """The column that tells a held call by its first token: received, as a rule. People's own function may
     give nothing before its end, so there it counts that the provider sent one."""
     return np.asarray(tables.calls["received"] if cell.call is None else tables.provider["sent"])
+
+
+def _at_end(
+    up: Up, ready: tuple[HostReading, MemoryReading], bare_bytes: int | None, jobs: int
+) -> MemoryPass | str:
+    """The memory of a cell whose jobs have all ended and whose workers still stand."""
+    read = cache(read_mappings)
+    pids = members(up.child.pid)  # a worker that died has another in its place
+    plateau = read_memory(pids, read=read)
+    if plateau.pss_bytes is None or bare_bytes is None:
+        return plateau.reason or "memory could not be read"
+    return MemoryPass(
+        bare_bytes=bare_bytes,
+        held=jobs,
+        ready=ready[1],
+        plateau=plateau,
+        stacks=tree_stacks(pids, read),
+        host_ready=ready[0],
+        host_plateau=read_host(),
+    )
 
 
 def spent_ns(readings: Sequence[CpuReading]) -> int:

@@ -12,10 +12,12 @@ import msgspec
 
 from streamlanes.backends import BACKENDS, Waits
 from streamlanes.cells import TEXT_AXES, Axes, Cell, check
-from streamlanes.clients import CALL, CLIENTS
+from streamlanes.clients import CALL
 from streamlanes.errors import UserError, unknown
 from streamlanes.fitting import fits
 from streamlanes.knee import search_of
+from streamlanes.lanes import lane
+from streamlanes.lanes.base import Lane, Usual
 from streamlanes.plan import FixedPlan, InTurn, Plan
 from streamlanes.provider.behaviour import Behaviour
 from streamlanes.provider.faults import Fault
@@ -26,9 +28,6 @@ MAX_BYTES = 1 << 20
 MAX_CELLS = 10_000
 CUSTOM = "custom"
 """The name of a profile whose matrix came from the command line."""
-DEFAULT_CALLS = 500
-DEFAULT_WORKLOAD = "steady"
-"""What a matrix from the command line has where it names none."""
 
 _YES_OR_NO = {"true": True, "false": False}
 T = TypeVar("T", bound="Matrix")
@@ -54,8 +53,9 @@ class RunTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class Matrix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Every backend at every size, under every combination of the swept axes.
 
-    backends: client `call` may leave them out: all that fit its function. call: that function,
-    "module:function". sweep: axis -> values, one cell (or search) for each. set: axis -> value for all.
+    backends: client `call` may leave them out: all of the lane's that fit its function. call: that function,
+    "module:function". lane: another than the run's. sweep: axis -> values, one cell (or search) for each.
+    set: axis -> value for all.
     """
 
     backends: list[str] = []
@@ -63,6 +63,7 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     call: str | None = None
     workload: str
     calls: list[int]
+    lane: str | None = None
     set: dict[str, Any] = {}
     sweep: dict[str, list[Any]] = {}
 
@@ -80,7 +81,7 @@ class KneeTable(Matrix, frozen=True, kw_only=True, forbid_unknown_fields=True):
     if None.
     """
 
-    workload: str = DEFAULT_WORKLOAD
+    workload: str = "steady"
     bound_ms: int | float = BOUND_MS
     start_per_s: int | float | None = None
 
@@ -168,7 +169,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def _cells(
         self, table: Matrix, python_names: Mapping[str, str], waits: Mapping[str, Waits], repetition: int
     ) -> Iterator[Cell]:
-        backends = table.backends or _fitting(table, waits)
+        backends = table.backends or _fitting(table, lane(table.lane or self.run.lane), waits)
         for backend, calls in itertools.product(backends, table.calls):
             for combination in _combinations(table.sweep):
                 axes = {**self.workload, **table.set, **combination}
@@ -177,11 +178,12 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
                 yield self._cell(table, backend, calls, axes, repetition)
 
     def _cell(self, table: Matrix, backend: str, calls: int, axes: dict[str, Any], repetition: int) -> Cell:
-        asked = parse_axes(axes)
-        if backend in BACKENDS and table.client in CLIENTS:
-            asked = asked.that_matter(BACKENDS[backend], CLIENTS[table.client])
+        asked, name = parse_axes(axes), table.lane or self.run.lane
+        own = lane(name)
+        if backend in BACKENDS and table.client in own.clients:
+            asked = asked.that_matter(BACKENDS[backend], own.clients[table.client], own.asks)
         cell = Cell(
-            lane=self.run.lane,
+            lane=name,
             backend=backend,
             client=table.client,
             call=table.call,
@@ -191,14 +193,14 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             repetition=repetition,
             budget_s=self.run.budget_s,
             memory=self.run.memory and repetition == 1,
-            provider=self._provider(table.client),
+            provider=self._provider(own, table.client),
         )
         check(cell)
         return cell
 
-    def _provider(self, client: str) -> Behaviour | None:
+    def _provider(self, own: Lane, client: str) -> Behaviour | None:
         """What the table says, where it says anything and the client has a provider."""
-        without = client in CLIENTS and not CLIENTS[client].network
+        without = client in own.clients and not own.clients[client].network
         return None if without or self.provider == Behaviour() else self.provider
 
 
@@ -209,10 +211,9 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line asks of a profile.
 
     Any of backends, clients, functions, calls, workload, lane and settings replaces the profile's matrix,
-    with one repetition. Backends and client that are not named come from the profile, of the backends those
-    that fit the client (for a function: every backend that fits it); calls are then DEFAULT_CALLS and the
-    workload DEFAULT_WORKLOAD. knee: likewise, and
-    in place of cells of the matrix their knees are sought.
+    with one repetition. What is not named is as usual in the lane; backends and client that it leaves open
+    come from the profile, of the backends those that fit the client. For a function all backends that fit it
+    are taken. knee: likewise, and in place of cells of the matrix their knees are sought.
     """
 
     backends: list[str] = []
@@ -256,26 +257,31 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
         tables: list[Matrix] = [*profile.cells, *profile.knee]
         if not tables:
             raise UserError(f"profile {profile.name} names no cell to take the rest from")
-        names = _distinct(name for one in tables for name in one.backends)
+        own = lane(self.lane or profile.run.lane)
+        usual = own.usual
+        names = list(usual.backends) or _distinct(name for one in tables for name in one.backends)
         if kind is KneeTable:  # a bounded backend keeps fewer in flight than a knee is sought with
             names = [name for name in names if name not in BACKENDS or not BACKENDS[name].bounded]
+        replaced = {usual.instead.get(axis) for axis in self.settings}
+        kept = {axis: list(values) for axis, values in usual.sweep.items() if axis not in replaced}
+        sweep = kept | self.settings
         return [
             kind(
-                backends=self.backends or ([] if client == CALL else _known_to_fit(names, client)),
+                backends=self.backends or ([] if client == CALL else _known_to_fit(own, names, client)),
                 client=client,
                 call=function,
-                workload=self.workload or ("trace" if "trace" in self.settings else DEFAULT_WORKLOAD),
-                calls=self.calls or [DEFAULT_CALLS],
-                set={axis: values[0] for axis, values in self.settings.items() if len(values) == 1},
-                sweep={axis: values for axis, values in self.settings.items() if len(values) > 1},
+                workload=self.workload or ("trace" if "trace" in self.settings else usual.workload),
+                calls=self.calls or [usual.calls],
+                set={axis: values[0] for axis, values in sweep.items() if len(values) == 1},
+                sweep={axis: values for axis, values in sweep.items() if len(values) > 1},
                 **more,
             )
-            for client, function in self._ways(tables)
+            for client, function in self._ways(usual, tables)
         ]
 
-    def _ways(self, tables: Sequence[Matrix]) -> list[tuple[str, str | None]]:
-        """Clients, `call` once for each function: those that were named, else the profile's."""
-        clients = self.clients or ([CALL] if self.functions else [tables[0].client])
+    def _ways(self, usual: Usual, tables: Sequence[Matrix]) -> list[tuple[str, str | None]]:
+        """Clients, `call` once for each function: those that were named, else the usual or the profile's."""
+        clients = self.clients or ([CALL] if self.functions else [usual.client or tables[0].client])
         if self.functions and CALL not in clients:
             clients = [*clients, CALL]
         functions = self.functions or _distinct(each.call for each in tables if each.call)
@@ -365,22 +371,21 @@ def _value(text: str) -> Any:
     return text
 
 
-def _known_to_fit(names: list[str], client: str) -> list[str]:
-    """Those of a profile's backends that the client has a form for; all where it has one for none."""
-    return [name for name in names if fits(name, client)] or names
+def _known_to_fit(own: Lane, names: list[str], client: str) -> list[str]:
+    """Those of the usual backends that the client has a form for; all where it has one for none."""
+    return [name for name in names if fits(own, name, client)] or names
 
 
-def _fitting(table: Matrix, waits: Mapping[str, Waits]) -> list[str]:
-    """The backends of a table that names none: for a function all that fit it, but for a search those that
-    hold every call in flight."""
+def _fitting(table: Matrix, own: Lane, waits: Mapping[str, Waits]) -> list[str]:
+    """The backends of a table that names none: for a function all of its lane's that fit it, but for a search
+    those that hold every call in flight."""
     if table.client != CALL:
         kind = "knee" if isinstance(table, KneeTable) else "cells"
         raise UserError(
             f"a [[{kind}]] table of client {table.client!r} names no backend; add backends = [...]"
         )
-    fit = {
-        name: info for name, info in BACKENDS.items() if info.waits is waits.get(table.call or "", info.waits)
-    }
+    function = table.call or ""
+    fit = {name: info for name, info in own.backends.items() if info.waits is waits.get(function, info.waits)}
     return [name for name, info in fit.items() if not (info.bounded and isinstance(table, KneeTable))]
 
 

@@ -5,8 +5,10 @@ from typing import IO
 
 from streamlanes.cells import Cell
 from streamlanes.estimate import Outlook
+from streamlanes.lanes import lane
 from streamlanes.record import Record, StatusName, encode
 from streamlanes.runner import Tells
+from streamlanes.words import quantity, title
 
 
 class Plain:
@@ -99,6 +101,7 @@ def ending(record: Record) -> str:
     """How a cell ended, in a few words."""
     if record.status.name is not StatusName.OK:
         return f"{record.status.name.value.replace('_', ' ')}: {record.status.reason}"
-    late = record.figure("latency.stream_ms.p99")
     flags = "".join(f"  {flag.name.value}" for flag in record.flags)
-    return f"ok  stream lateness p99 {late:.1f} ms{flags}" if late is not None else f"ok{flags}"
+    first = lane(record.cell.lane).first
+    value = record.figure(first.path)
+    return f"ok{flags}" if value is None else f"ok  {title(first.path)} {quantity(value, first.unit)}{flags}"

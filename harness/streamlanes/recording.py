@@ -41,7 +41,7 @@ def record(cell: Cell, lane: Lane, machine: Mapping[str, Any], facts: Facts) -> 
         cell=info(cell, facts.timed.interpreter),
         machine=dict(machine),
         status=status(facts),
-        flags=flags(facts, view),
+        flags=[flag for flag in flags(facts, view) if lane.doubts is None or flag.name in lane.doubts],
         interpreter=dict(facts.timed.interpreter),
         errors=errors(facts),
         missing=missing,
@@ -94,7 +94,7 @@ def info(cell: Cell, interpreter: Mapping[str, Any]) -> CellInfo:
     """What was measured, with the values that really ran."""
     load = cell.load()
     axes = cell.resolved_axes(load, build(load, cell.calls))
-    for axis in ("start_method", "stack_kib", "switch_ms"):
+    for axis in ("start_method", "stack_kib", "switch_ms", "batch"):
         if interpreter.get(axis) is not None:
             axes[axis] = interpreter[axis]
     return CellInfo(

@@ -34,8 +34,9 @@ The format is `{SCHEMA}`. Its history stands beside its definition, in `record.p
 - Strict JSON: no NaN, no infinity.
 - A figure that was wanted and not obtained is `null`, and `missing` has its path and the reason.
 - A figure that was not simply measured has its path in `quality`.
-- A figure that is absent belongs to another lane. `interpreter` and `provider` are what the processes said of
-  themselves: empty where they could not report.
+- A figure that is absent belongs to another lane. Lanes share figures, which are listed once: the mixed
+  lane has all of the I/O lane's but `work`, the CPU lane its `gc`. `interpreter` and `provider` are what
+  the processes said of themselves: empty where they could not report.
 - A record is clean if it ended `ok` and has no flag, {_NOTES} left aside. Only clean records enter a ratio.
 - Times in ms are signed and never clamped: below 0 is early. Percentiles are nearest rank: each is a value
   that occurred.
@@ -55,12 +56,13 @@ def schema_text() -> str:
 def schema() -> dict[str, Any]:
     """The record's JSON Schema, with every figure that a lane declares: its unit, meaning and type.
 
-    All fields are required, since a record is written whole, although `decode` forgives one that is absent.
+    All fields but the lanes' own groups are required, since a record is written whole, although `decode`
+    forgives one that is absent.
     """
     made = json_schema()
     of_record = made["$defs"]["Record"]
     fields: dict[str, Any] = of_record["properties"]
-    of_record["required"] = list(fields)
+    of_record["required"] = [name for name in fields if name not in LANES]
     fields["schema"] = {"const": SCHEMA}
     for name, text in meanings.GROUPS.items():
         fields[name] = {**fields[name], "description": text}
@@ -75,19 +77,22 @@ def schema() -> dict[str, Any]:
     }
     for one in _lanes():
         for metric in one.metrics:
-            _declare(fields, metric)
+            _declare(fields, metric, one.name)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA, **made}
 
 
-def _declare(fields: dict[str, Any], metric: Metric) -> None:
-    """Put one figure where its path says."""
+def _declare(fields: dict[str, Any], metric: Metric, lane_name: str) -> None:
+    """Put one figure where its path says; one that another lane has too has both meanings."""
     *groups, last = metric.path.split(".")
     at = fields
     for name in groups:
         group = at.setdefault(name, {"type": "object"})
         at = group.setdefault("properties", {})
     kind = "string" if metric.path == "work.unit" else "number"
-    at[last] = {"type": [kind, "null"], "description": _with_unit(metric.help, metric.unit)}
+    text, before = _with_unit(metric.help, metric.unit), at.get(last, {}).get("description")
+    if before and text not in before:
+        text = f"{before}; in lane {lane_name}: {text}"
+    at[last] = {"type": [kind, "null"], "description": before if before and text in before else text}
 
 
 def record_page() -> str:
@@ -119,7 +124,7 @@ def record_page() -> str:
             "The sizes of the built-in profile, where nothing else is set; of tokens the median. Formulae "
             "and sources are in [workloads.md](workloads.md).",
         ),
-        *(text for one in _lanes() for text in _figures(one)),
+        *_all_figures(),
         _section("`provider`", ("figure", "unit", "meaning"), _with_units(meanings.PROVIDER)),
         _section("`interpreter`", ("field", "meaning"), _named(meanings.INTERPRETER)),
         _section(
@@ -146,10 +151,20 @@ _ABOUT_AXES = (
 )
 
 
-def _figures(one: Lane) -> list[str]:
-    """The lane's figures, a table for each group; a distribution is one row, its members stand apart."""
+def _all_figures() -> list[str]:
+    """Every lane's figures; those that it shares with a lane before it stand there alone."""
+    made: list[str] = []
+    shown: set[Metric] = set()
+    for one in _lanes():
+        made += _figures(one, [metric for metric in one.metrics if metric not in shown])
+        shown |= set(one.metrics)
+    return made
+
+
+def _figures(one: Lane, own: Sequence[Metric]) -> list[str]:
+    """A lane's figures, a table for each group; a distribution is one row, its members stand apart."""
     groups: dict[str, list[Metric]] = {}
-    for metric in one.metrics:
+    for metric in own:
         groups.setdefault(metric.path.split(".")[0], []).append(metric)
     heads = ("path", "unit", "better", "repetitions", "quality", "meaning")
     made = []

@@ -40,6 +40,11 @@ def call_columns(calls: int, tokens: int) -> tuple[Column, ...]:
     return (*((name, calls) for name in per_call), ("received", tokens))
 
 
+def lane_columns(names: Sequence[str], calls: int) -> tuple[Column, ...]:
+    """What a lane's job stamps of a call beside that."""
+    return tuple((name, calls) for name in names)
+
+
 def provider_columns(calls: int, tokens: int) -> tuple[Column, ...]:
     """What the provider stamps: when it accepted the connection, when it had seen the whole request,
     and when it sent each token (just before the write)."""

@@ -6,7 +6,7 @@ it has when nothing is asked. Of people's own functions each is a line too, name
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,11 +116,13 @@ def points(records: Iterable[Record]) -> list[Point]:
     return sorted(found, key=lambda p: (p.client, p.workload, p.calls, line_order(p.line)))
 
 
-def select(records: Iterable[Record], varied: str | None, *, single: bool = False) -> list[Record]:
+def select(
+    records: Iterable[Record], varied: str | None, *, single: bool = False, lines: Collection[str] = ()
+) -> list[Record]:
     """The records a chart is about: those that sweep the axis `varied`, or without one those of the
     main comparison, in which every backend runs as it comes.
 
-    single: also of a family that has one value of the axis only.
+    single: also of a family that has one value of the axis only. lines: axes that may be swept besides.
     What all cells of a family were asked for (a seed, a token count) is the run's frame and no sweep.
     """
     families: dict[_Family, list[Record]] = defaultdict(list)
@@ -128,7 +130,7 @@ def select(records: Iterable[Record], varied: str | None, *, single: bool = Fals
         families[_family(record)].append(record)
     found: list[Record] = []
     for family in families.values():
-        swept = {axis for record in family for axis in record.cell.asked} - _common(family)
+        swept = {axis for record in family for axis in record.cell.asked} - _common(family) - set(lines)
         if varied is None:
             default = [record for record in family if not swept & set(record.cell.asked)]
             found += default or family

@@ -46,6 +46,8 @@ def title(path: str) -> str:
         return "rate"
     words = [[_SPELLED.get(w, w) for w in name.split("_") if w not in _UNIT_SUFFIXES] for name in names]
     text = " ".join(word for name in words for word in name).replace(" per ", "/")
+    if text == "per":  # `work.per_s`: what is done a second
+        return "rate"
     return f"{group}/{text.removeprefix('per ')}" if text.startswith("per ") else text
 
 

@@ -5,7 +5,9 @@ from itertools import combinations
 import pytest
 
 from streamlanes.backends import BACKENDS
+from streamlanes.offload import OFFLOADS
 from streamlanes.record import StatusName
+from streamlanes.report import style
 from streamlanes.report.style import LOOKS, STOPPED_MARKS, lightness, look, shade
 from streamlanes.series import Line
 
@@ -43,6 +45,14 @@ def test_an_unknown_backend_always_looks_the_same_and_like_none_that_is_known() 
 def test_a_variant_keeps_colour_and_marker() -> None:
     plain, variant = look(Line("threads")), look(Line("threads", (("stack_kib", "256"),)))
     assert (variant.colour, variant.marker) == (plain.colour, plain.marker)
+
+
+def test_the_ways_of_cpu_work_look_apart_whatever_the_backend() -> None:
+    ways = [look(Line("asyncio", (("kernel", "tokenize"), ("offload", name)))) for name in OFFLOADS]
+    assert len({one.colour for one in ways}) == len({one.marker for one in ways}) == len(OFFLOADS)
+    for one, other in combinations(ways[:3], 2):
+        assert abs(lightness(one.colour) - lightness(other.colour)) >= 5
+    assert set(style.OFFLOADS) == set(OFFLOADS)
 
 
 def test_every_way_to_be_stopped_has_a_mark_that_no_backend_has() -> None:

@@ -4,6 +4,7 @@ import multiprocessing
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.synchronize import Barrier
+from multiprocessing.util import Finalize
 
 from streamlanes.backends.base import Jobs, Options, Refused, drive
 from streamlanes.backends.threads import wait_for_start
@@ -19,7 +20,12 @@ def _enter(jobs: Jobs, together: Barrier, options: Options) -> None:
     options.configure()
     jobs.touch()
     drive(jobs.open())
+    Finalize(None, _leave, exitpriority=0)  # a worker is not told when its last call was
     options.settle()
+
+
+def _leave() -> None:
+    drive(_jobs.close())
 
 
 def _meet() -> None:

@@ -1,6 +1,7 @@
 """The job of the I/O lane: one streaming call, every token stamped."""
 
 from streamlanes.clients.base import Client, Setting, Sharing, now_ns
+from streamlanes.jobs.base import Job
 from streamlanes.samples import Outcome, Table
 from streamlanes.wire import dialect
 from streamlanes.wire.base import Brought, Dialect, ProtocolError
@@ -143,7 +144,7 @@ class Receiver:
         self._samples["outcome"][self.call] = how
 
 
-class IoJob:
+class IoJob(Job):
     """Runs one call; called with its index. Pickled, it opens its tables again in the other process."""
 
     def __init__(self, setting: Setting, samples: Table, client: Client) -> None:

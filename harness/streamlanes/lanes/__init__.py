@@ -5,7 +5,11 @@ from importlib import import_module
 from streamlanes.errors import unknown
 from streamlanes.lanes.base import Lane
 
-LANES = {"io": "streamlanes.lanes.io:LANE"}
+LANES = {
+    "io": "streamlanes.lanes.io:LANE",
+    "cpu": "streamlanes.lanes.cpu:LANE",
+    "mixed": "streamlanes.lanes.mixed:LANE",
+}
 
 
 def lane(name: str) -> Lane:

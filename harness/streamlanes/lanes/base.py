@@ -1,13 +1,18 @@
 """What a lane declares: its metrics and its charts. Tables, statistics and charts read these."""
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from streamlanes.backends import BACKENDS, BackendInfo
+from streamlanes.clients import CLIENTS, ClientInfo
 from streamlanes.facts import Missing
-from streamlanes.record import Quality, Record
-from streamlanes.workload import TOGETHER
+from streamlanes.record import FlagName, Quality, Record
+from streamlanes.workload import TOGETHER, Schedule
+
+if TYPE_CHECKING:
+    from streamlanes.cells import Axes, Cell
 
 
 class Better(enum.StrEnum):
@@ -77,6 +82,7 @@ class Chart:
     choice stands in `note`). varied: the axis whose sweep is drawn; None for the main comparison, in
     which every backend runs as it comes (series.select). apart: workloads that this chart is for; where
     a run has others too, they are in no chart of the main comparison. beside: workloads drawn with them.
+    lines: axes that may be swept besides the varied one, and then make lines of their own.
     """
 
     name: str
@@ -88,6 +94,7 @@ class Chart:
     note: str = ""
     backends: tuple[str, ...] | None = None
     varied: str | None = None
+    lines: tuple[str, ...] = ()
     arriving: tuple[str, str] | None = None
     apart: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
@@ -99,13 +106,65 @@ class Chart:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Usual:
+    """What a matrix from the command line has where it names nothing. backends, client: empty for those
+    of the profile. sweep: axis -> values. instead: axis -> the one of those that it takes the place of."""
+
+    backends: tuple[str, ...] = ()
+    client: str = ""
+    workload: str
+    calls: int
+    sweep: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    instead: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crew:
+    """Who works in a cell beside what its backend starts: threads, processes, and the modules without
+    which they cannot, with the extra of this project that brings those. since: the first Python that
+    has such workers."""
+
+    threads: int = 0
+    processes: int = 0
+    needs: tuple[str, ...] = ()
+    extra: str | None = None
+    since: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asks:
+    """What a lane takes of a cell beyond the axes that all share. Pure.
+
+    axes: the axes it has, beside the workload's, the backend's and the interpreter's. without: of those
+    the ones that mean nothing to it. idle: the ones that mean nothing beside what else was set, so that
+    equal cells are equal. resolved: the axes with the values that are meant to run. check: raises
+    UserError for what cannot be meant. setting: what its job is told, as JSON. crew: who works besides.
+    """
+
+    axes: tuple[str, ...]
+    without: tuple[str, ...] = ()
+    idle: "Callable[[Axes], tuple[str, ...]]"
+    resolved: "Callable[[Cell, Schedule], dict[str, Any]]"
+    check: "Callable[[Cell], None]"
+    setting: "Callable[[Cell, Schedule], dict[str, Any]]"
+    crew: "Callable[[Cell], Crew]"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Lane:
     """A family of measurements.
 
     job: "module:attribute" of the coroutine done N times. view: what the metrics' functions take,
     made once per cell from its facts. headline: paths of the run's one table. compared: those of them
     that decide who wins and enter ratios, most important first. headline_of: workload -> as many others
-    for its table, where it asks another question.
+    for its table, where it asks another question. usual: its cells where nobody names any. backends: those
+    that its cells may have. clients: how its jobs may wait. columns: what its job stamps of a call beside
+    what every cell does. asks: its own axes, None for a lane without. holds: whether calls can be held in
+    flight, and so have a memory pass; else the tree is read once all jobs have ended. extra_s: what a cell
+    may take beyond twice its ideal wall. about_s: what it will take beyond its schedule, for the estimate.
+    beside: a module that prints one JSON object, run with the number of usable CPUs before and after each
+    timed pass. doubts: the flags that mean something to it, None for all. answer: what its records show, in
+    place of who wins.
     """
 
     name: str
@@ -117,3 +176,19 @@ class Lane:
     headline: tuple[str, ...]
     compared: tuple[str, ...]
     headline_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    usual: Usual = Usual(workload="steady", calls=500)
+    backends: Mapping[str, BackendInfo] = field(default_factory=lambda: BACKENDS)
+    clients: Mapping[str, ClientInfo] = field(default_factory=lambda: CLIENTS)
+    columns: tuple[str, ...] = ()
+    asks: Asks | None = None
+    holds: bool = True
+    extra_s: float = 5.0
+    about_s: "Callable[[Cell], float]" = lambda cell: 0.0
+    beside: str | None = None
+    doubts: frozenset[FlagName] | None = None
+    answer: Callable[[Sequence[Record]], list[str]] | None = None
+
+    @property
+    def first(self) -> Metric:
+        """The first of the headline."""
+        return next(metric for metric in self.metrics if metric.path == self.headline[0])

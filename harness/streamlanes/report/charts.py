@@ -49,7 +49,7 @@ def draw(run: Run, lane: Lane, folder: Path) -> list[ChartFile]:
                 sheet = capacity.draw(chart, capacities(own))
                 made.append(_file(chart, f"{before}{chart.name}", sheet, folder))
             continue
-        taking_part = points(select(shown, chart.varied, single=chart.kind is Kind.POOLS))
+        taking_part = points(select(shown, chart.varied, single=chart.kind is Kind.POOLS, lines=chart.lines))
         for client in clients:
             mine = [
                 point

@@ -41,6 +41,14 @@ LOOKS = {
     "asyncio+to_thread": Look("#8a8a8a", "*", (5, 3)),
 }
 
+OFFLOADS = {
+    "inline": Look("#b3261e", "o", ()),
+    "threads": Look("#c98a00", "^", (3, 1.5)),
+    "processes": Look("#0b4654", "D", (6, 1.5, 1, 1.5)),
+    "interpreters": Look("#4a3b8f", "P", (9, 2, 3, 2)),
+}
+"""Where a chart has lines for the ways of CPU work, these tell them apart: they are what is compared."""
+
 _OTHERS = (
     Look("#a8326e", "p", (8, 2, 1, 2)),
     Look("#7a6a00", "h", (2, 2)),
@@ -62,8 +70,12 @@ STOPPED_MARKS: dict[StatusName, str | tuple[tuple[float, float], ...]] = {
 def look(line: Line) -> Look:
     """The look of a line. A backend outside the table always gets the same one of a few others.
 
-    Variants of a backend keep its colour and marker; their dashes grow longer with their name.
+    Variants of a backend keep its colour and marker; their dashes grow longer with their name. Ways of
+    CPU work have looks of their own.
     """
+    way = dict(line.variant).get("offload")
+    if way in OFFLOADS:
+        return OFFLOADS[way]
     base = LOOKS.get(line.backend) or _OTHERS[zlib.crc32(line.backend.encode()) % len(_OTHERS)]
     if not line.variant:
         return base

@@ -86,6 +86,42 @@ def _flood(calls: int, set_to: SetTo) -> Workload:
     )
 
 
+def _flow(calls: int, set_to: SetTo) -> Workload:
+    """Calls that come and go evenly: each streams for about two seconds, and they arrive over four times
+    as long, so that for most of the time some begin, some stream and some end."""
+    _one_rate(set_to)
+    ttft = dist(set_to, "ttft_ms", Dist(100.0))
+    tokens = dist(set_to, "tokens", Dist(80.0))
+    if "rate_per_s" in set_to:
+        raise UserError("workload flow takes its rate from ramp_s, gap_ms and tokens; leave rate_per_s out")
+    gap = dist(set_to, "gap_ms", Dist(25.0))
+    life_s = (ttft.median + gap.median * tokens.median) / 1000
+    return Workload(
+        name="flow",
+        arrival=arrival(set_to, Arrival.RAMP),
+        phase=Phase.SEEDED,
+        ramp_s=number(set_to, "ramp_s", round(4 * life_s, 3)),
+        ttft_ms=ttft,
+        gap_ms=gap,
+        tokens=tokens,
+        seed=int(number(set_to, "seed", 1)),
+    )
+
+
+def _documents(calls: int, set_to: SetTo) -> Workload:
+    """No stream: every call is a document, there from the start, of as many words as it has tokens."""
+    return Workload(
+        name="documents",
+        arrival=Arrival.BURST,
+        phase=Phase.SEEDED,
+        ramp_s=0.0,
+        ttft_ms=Dist(0.0),
+        gap_ms=Dist(1e-3),
+        tokens=dist(set_to, "tokens", Dist(500.0)),
+        seed=int(number(set_to, "seed", 1)),
+    )
+
+
 def _one_rate(set_to: SetTo) -> None:
     """Where all calls stream together, the gap follows from the total rate. Where they come and go, the
     rate says how fast they come, and both may be set."""
@@ -100,6 +136,8 @@ WORKLOADS: dict[str, Callable[[int, SetTo], Workload]] = {
     "flood": _flood,
     "lockstep": _lockstep,
     "paced": _paced,
+    "flow": _flow,
+    "documents": _documents,
     "chat": chat,
     "code": code,
     "peak10": peak10,
