@@ -16,7 +16,7 @@ from streamlanes.jobs.io import IoJob
 from streamlanes.samples import Outcome
 
 FORMS = [(name, waits) for name, info in CLIENTS.items() if info.chooses for waits in info.forms]
-"""Every form of every library, with a pool of the cell's size."""
+"""Every form of every library over HTTP/1.1, with a pool of the cell's size."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,12 @@ class Calling:
         address: tuple[str, int],
         *,
         calls: int = 1,
+        tokens: float = 3.0,
         tls_ca: str | None = None,
         keep_alive: bool | None = None,
     ) -> None:
         self.waits = waits
-        self._timetable, self._samples = tables(small_schedule(calls))
+        self._timetable, self._samples = tables(small_schedule(calls, tokens=tokens))
         setting = Setting(
             self._timetable, (address,), False, tls_ca=tls_ca, calls=calls, keep_alive=keep_alive,
             api=CLIENTS[client].dialect or "openai",

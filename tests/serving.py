@@ -16,6 +16,7 @@ import uvloop
 from jobs_fakes import small_schedule, tables
 from streamlanes import certificate
 from streamlanes.provider.behaviour import Behaviour
+from streamlanes.provider.connection import Newer
 from streamlanes.provider.deadlines import REQUEST_S
 from streamlanes.provider.server import listen, serve
 from streamlanes.provider.streams import Streams
@@ -47,8 +48,10 @@ class Serving:
         behaviour: Behaviour | None = None,
         marked_only: bool = False,
         request_s: float = REQUEST_S,
+        http2: Newer | None = None,
         **axes: object,
     ) -> None:
+        self._http2 = http2
         self._behaviour = behaviour or Behaviour()
         self._marked_only = marked_only
         self._request_s = request_s
@@ -77,9 +80,12 @@ class Serving:
         )
         plain, secure = listen("127.0.0.1", [0]), listen("127.0.0.1", [0])
         self.address, self.tls_address = plain[0].getsockname(), secure[0].getsockname()
-        context = server_context(self.certificate.trusted, self.certificate.key)
+        certificate = self.certificate
+        context = server_context(certificate.trusted, certificate.key, http2=self._http2 is not None)
         self._up.set()
-        await serve(self.streams, self._stop, plain, secure, context, request_s=self._request_s)
+        await serve(
+            self.streams, self._stop, plain, secure, context, request_s=self._request_s, http2=self._http2
+        )
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._stop.set_result, None)

@@ -38,7 +38,7 @@ def test_a_missing_library_is_told_with_the_extra_that_brings_it(
     client: str, monkeypatch: pytest.MonkeyPatch
 ):
     here = importlib.util.find_spec
-    lacks = CLIENTS[client].needs
+    lacks = CLIENTS[client].needs[-1]
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == lacks else here(name))
     reason = fitting.missing_import(cell("uvloop", client))
     assert reason == f"{lacks} is not installed; install it with: pip install 'streamlanes[clients]'"

@@ -36,9 +36,11 @@ def misfit(cell: Cell) -> str | None:
 
 def imports(cell: Cell) -> Mapping[str, str]:
     """The imports that backend and client cannot do without -> what pip installs for them."""
-    of_backend, of_client = BACKENDS[cell.backend].needs, cell.client_info.needs
-    needs = {of_backend: of_backend, of_client: f"'{EXTRA}'"}
-    return {name: package for name, package in needs.items() if name and package}
+    library = BACKENDS[cell.backend].needs
+    return {
+        **({library: library} if library else {}),
+        **dict.fromkeys(cell.client_info.needs, f"'{EXTRA}'"),
+    }
 
 
 def missing_import(cell: Cell) -> str | None:

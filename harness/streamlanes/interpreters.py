@@ -177,10 +177,9 @@ def told_apart(found: Mapping[str, Interpreter]) -> dict[str, Interpreter]:
 
 
 def _needs(clients: Iterable[str]) -> list[str]:
-    of_backends = {info.needs for info in BACKENDS.values()}
-    of_clients = {CLIENTS[name].needs for name in clients if name in CLIENTS}
+    needs = {info.needs for info in BACKENDS.values() if info.needs}
     of_kernels = {name for info in KERNELS.values() for name in info.needs}
-    return sorted(filter(None, of_backends | of_clients | of_kernels))
+    return sorted(needs.union(of_kernels, *(CLIENTS[name].needs for name in clients if name in CLIENTS)))
 
 
 def _asked(launcher: Launcher, needs: Sequence[str], path: str) -> Interpreter:

@@ -82,7 +82,7 @@ class Wanted:
 
     processes: how many. ports: of each, for calls. hold: the memory pass. cpus: those they may run on, None
     for all. certificate: calls come over TLS, and one plain port more is there for the questions. behaviour:
-    None for providers that do as they should.
+    None for providers that do as they should. http2: whether they speak that too.
     """
 
     processes: int
@@ -91,6 +91,7 @@ class Wanted:
     cpus: Sequence[int] | None
     certificate: Certificate | None = None
     behaviour: Behaviour | None = None
+    http2: bool = False
 
 
 @contextlib.contextmanager
@@ -106,6 +107,7 @@ def providers(launcher: Launcher, schedule: Table, stamps: Table, wanted: Wanted
         "certificate": certificate and [certificate.trusted, certificate.key],
         "tick_ns": TICK_NS,
         "hold": wanted.hold,
+        "http2": wanted.http2,
         "behaviour": msgspec.to_builtins(wanted.behaviour or Behaviour()),
     }
     children: list[Child] = []

@@ -226,7 +226,7 @@ def _client(name: str) -> tuple[str, ...]:
     forms = " and ".join(each.value for each in info.forms)
     pool = "" if info.pool is None else plain(info.pool)
     network = "yes" if info.network else "no"
-    return f"`{name}`", forms, network, str(info.fds_per_call), info.needs or "", pool
+    return f"`{name}`", forms, network, str(info.fds_per_call), ", ".join(info.needs), pool
 
 
 def _loads(name: str) -> Iterable[tuple[str, ...]]:

@@ -14,6 +14,7 @@ from streamlanes.backends import Waits
 from streamlanes.cell import load, versions
 from streamlanes.clients import CALL, CLIENTS
 from streamlanes.clients.base import Setting, Sharing
+from streamlanes.provider.http2 import MOST_STREAMS
 
 SETTING = Setting(None, (("127.0.0.1", 9), ("127.0.0.1", 10)), False, calls=7)
 FORMS = [(name, waits) for name, info in CLIENTS.items() if name != CALL for waits in info.forms]
@@ -40,6 +41,7 @@ def test_the_default_pools_are_the_libraries_own():
     for name, pool in default_pools().items():
         assert CLIENTS[f"{name}-defaults"].pool == pool
         assert CLIENTS[name].pool is None
+    assert CLIENTS["httpx-http2"].pool == MOST_STREAMS, "the provider allows no fewer"
 
 
 @pytest.mark.parametrize(("name", "waits"), FORMS)

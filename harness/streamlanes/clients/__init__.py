@@ -10,20 +10,22 @@ class ClientInfo:
     """A client's forms ("module:attribute") and what the parent must know of it without importing it.
 
     network: whether it needs a provider. fds_per_call: descriptors one call holds in this process. needs:
-    the import it cannot do without. libraries: imports whose versions the record tells, as far as they
+    the imports it cannot do without. libraries: imports whose versions the record tells, as far as they
     are loaded. dialect: the API of a client that decodes by itself, empty where a person's function
-    decides it; None for one that hands over bytes. keeps: whether a connection is kept for a later call
-    where nothing is asked for; None for a client without any, and where the function decides. chooses:
-    whether that can be asked for. pool: connections at once in one process by the library's default; None
-    if nothing is in the calls' way. widen: how a program asks for another number.
+    decides it; None for one that hands over bytes. http2: whether it speaks that and nothing else. keeps:
+    whether a connection is kept for a later call where nothing is asked for; None for a client without
+    any, and where the function decides. chooses: whether that can be asked for. pool: connections at once
+    in one process by the library's default; None if nothing is in the calls' way. widen: how a program
+    asks for another number.
     """
 
     forms: dict[Waits, str]
     network: bool
     fds_per_call: int
-    needs: str | None = None
+    needs: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
     dialect: str | None = None
+    http2: bool = False
     keeps: bool | None = None
     chooses: bool = False
     pool: int | None = None
@@ -52,7 +54,7 @@ def _library(
         forms=_forms(name, waits),
         network=True,
         fds_per_call=1,
-        needs=name,
+        needs=(name,),
         libraries=(name, *under),
         dialect=dialect,
         keeps=True,
@@ -77,6 +79,17 @@ CLIENTS: dict[str, ClientInfo] = {
     "floor": ClientInfo(forms=_forms("floor"), network=True, fds_per_call=1, keeps=False),
     **_library("aiohttp", waits=_ASYNC, pool=100, widen="aiohttp.TCPConnector(limit={})"),
     **_library("httpx", "httpcore", "h11", pool=100, widen="limits=httpx.Limits(max_connections={})"),
+    "httpx-http2": ClientInfo(
+        forms=_forms("httpx", opener="open_http2"),
+        network=True,
+        fds_per_call=1,
+        needs=("httpx", "h2"),
+        libraries=("httpx", "httpcore", "h2"),
+        http2=True,
+        keeps=True,
+        pool=100,  # it puts so many calls on a connection, and makes no second one to the same port
+        widen="HTTP/1.1, or a client of its own for each 100 of {} calls",
+    ),
     # No cap: its pool of 10 is of connections that are kept, and it opens more beside them.
     **_library("requests", "urllib3", waits=_BLOCKING),
     **_library("openai", *_HTTPX, dialect="openai", pool=1000, widen=_SDK_WIDEN),

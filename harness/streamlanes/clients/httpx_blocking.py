@@ -10,15 +10,18 @@ from streamlanes.clients.lean_httpx import httpx
 class Httpx:
     """The blocking form of the same."""
 
-    def __init__(self, setting: Setting, *, defaults: bool = False) -> None:
+    def __init__(self, setting: Setting, *, defaults: bool = False, http2: bool = False) -> None:
         self._setting = setting
         self._defaults = defaults
+        self._http2 = http2
         self._client: httpx.Client
 
     async def open(self) -> None:
         """Make the client."""
         setting = self._setting
         options: dict[str, Any] = {} if self._defaults else httpx_like.sized(httpx, setting)
+        if self._http2:
+            options |= {"http1": False, "http2": True}
         self._client = httpx.Client(verify=httpx_like.context(setting), trust_env=False, **options)
 
     async def stream(self, into: Into) -> None:
@@ -51,3 +54,8 @@ def open_client(setting: Setting) -> Httpx:
 def open_defaults(setting: Setting) -> Httpx:
     """With the library's defaults: 100 connections at once, 5 s for each wait."""
     return Httpx(setting, defaults=True)
+
+
+def open_http2(setting: Setting) -> Httpx:
+    """Over HTTP/2, many calls to a connection."""
+    return Httpx(setting, http2=True)

@@ -66,11 +66,15 @@ def ended(error: Exception, library: ModuleType, into: Into) -> None:
         into.end(Outcome.CONNECT_ERROR, now)
     elif isinstance(error, library.NetworkError):
         into.closed(now, reset=True)
-    elif isinstance(error, library.RemoteProtocolError) and "without sending" in str(error):
-        # The peer closed in the middle of an answer, or before it. Only the text tells that from an
-        # answer that is malformed.
-        into.closed(now)
+    elif isinstance(error, library.RemoteProtocolError) and _is_cut(str(error)):
+        into.closed(now, reset="StreamReset" in str(error))
     elif isinstance(error, library.HTTPError):
         into.end(Outcome.PROTOCOL_ERROR, now)
     else:
         raise error
+
+
+def _is_cut(text: str) -> bool:
+    """Whether the peer closed in the middle of an answer or before it, or reset a call of HTTP/2. Only the
+    text tells that from an answer that is malformed."""
+    return any(words in text for words in ("without sending", "Server disconnected", "StreamReset"))

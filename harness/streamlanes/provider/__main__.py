@@ -16,6 +16,7 @@ import msgspec
 import uvloop
 
 from streamlanes.provider.behaviour import Behaviour
+from streamlanes.provider.connection import Newer
 from streamlanes.provider.server import listen, serve
 from streamlanes.provider.streams import Streams
 from streamlanes.provider.tls import server_context
@@ -42,10 +43,13 @@ async def _main(spec: dict[str, Any], tables: tuple[Table, Table]) -> None:
         marked_only=True,
     )
     plain, secure = (listen(str(spec["host"]), spec[which]) for which in ("ports", "tls_ports"))
-    context = server_context(*spec["certificate"]) if spec["certificate"] else None
+    newer: Newer | None = None
+    if spec["http2"]:  # its library is there for those clients only
+        from streamlanes.provider.http2 import Http2 as newer
+    context = server_context(*spec["certificate"], http2=spec["http2"]) if spec["certificate"] else None
     ports, tls_ports = ([each.getsockname()[1] for each in sockets] for sockets in (plain, secure))
     print(json.dumps({"word": "ready", "ports": ports, "tls_ports": tls_ports}), flush=True)
-    await serve(streams, stop, plain, secure, context)
+    await serve(streams, stop, plain, secure, context, http2=newer)
 
 
 def main() -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 import httptools
@@ -20,11 +22,25 @@ MAX_UNREAD_BYTES = 1 << 20
 """Answers that a caller has not read; more and the connection ends."""
 
 
+_HTTP2_BEGINS = b"PRI * HTTP/2.0\r\n"
+
+Newer = Callable[[Streams, asyncio.Transport, int, Deadlines, Callable[[], None]], asyncio.Protocol]
+"""What takes over where a caller speaks HTTP/2: streams, transport, when it was accepted, deadlines, and what
+to call when the connection is gone."""
+
+
 class Connection(asyncio.Protocol):
     """A protocol per connection and no task per stream."""
 
-    def __init__(self, streams: Streams, connections: "set[Connection]", deadlines: Deadlines) -> None:
+    def __init__(
+        self,
+        streams: Streams,
+        connections: "set[Connection]",
+        deadlines: Deadlines,
+        http2: "Newer | None" = None,
+    ) -> None:
         self._streams = streams
+        self._http2 = http2
         self._connections = connections
         self._deadlines = deadlines
         self._parser = httptools.HttpRequestParser(self)
@@ -53,6 +69,9 @@ class Connection(asyncio.Protocol):
         self._owe()
 
     def data_received(self, data: bytes) -> None:
+        if self._message_bytes == 0 and self._http2 is not None and data.startswith(_HTTP2_BEGINS):
+            self._hand_over(data, self._http2)
+            return
         if not self._owing:
             self._owe()
         self._message_bytes += len(data)
@@ -72,6 +91,16 @@ class Connection(asyncio.Protocol):
             not self._head_over and self._message_bytes > MAX_HEAD_BYTES
         ):
             self._refuse(431, "request head larger than 64 KiB")
+
+    def _hand_over(self, data: bytes, http2: "Newer") -> None:
+        """The caller speaks HTTP/2: another protocol takes the connection from its first byte on."""
+        transport = self._transport
+        assert transport is not None
+        self._deadlines.paid(self)
+        lost = partial(self.connection_lost, None)
+        other = http2(self._streams, transport, self._accepted_ns, self._deadlines, lost)
+        transport.set_protocol(other)
+        other.data_received(data)
 
     def eof_received(self) -> bool:
         self._leave()

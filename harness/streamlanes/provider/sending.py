@@ -11,6 +11,18 @@ Send = Callable[[bytes], object]
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
+class Shared:
+    """One of several ways out of a connection: it frames what is written, and breaks off alone."""
+
+    def write(self, data: bytes) -> None:
+        """All of it, now or as soon as it may be sent."""
+        raise NotImplementedError
+
+    def break_off(self) -> None:
+        """End it as broken."""
+        raise NotImplementedError
+
+
 class Direct:
     """Writes straight to a connection's socket, so that the send time is true: a transport's write may wait
     for the loop's next turn. What the socket does not take goes the transport's way."""
@@ -39,12 +51,16 @@ class Direct:
 def sender(transport: asyncio.Transport) -> Send:
     """The connection's way out. Over TLS it is the loop's own write: uvloop's encrypts and writes to the
     socket before it returns."""
-    over_tls = transport.get_extra_info("sslcontext") is not None
-    return transport.write if over_tls else Direct(transport).send
+    if isinstance(transport, Shared) or transport.get_extra_info("sslcontext") is not None:
+        return transport.write
+    return Direct(transport).send
 
 
 def reset(transport: asyncio.Transport) -> None:
     """Close with a reset (RST) in place of an orderly end; what is unread at the other side may be lost."""
+    if isinstance(transport, Shared):
+        transport.break_off()
+        return
     connection = transport.get_extra_info("socket")
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
     transport.abort()

@@ -5,7 +5,7 @@ import socket
 import ssl
 from collections.abc import Sequence
 
-from streamlanes.provider.connection import Connection
+from streamlanes.provider.connection import Connection, Newer
 from streamlanes.provider.deadlines import REQUEST_S, Deadlines
 from streamlanes.provider.streams import Streams
 from streamlanes.provider.tls import HANDSHAKE_S, SHUTDOWN_S
@@ -38,17 +38,19 @@ async def serve(
     context: ssl.SSLContext | None = None,
     *,
     request_s: float = REQUEST_S,
+    http2: Newer | None = None,
 ) -> None:
     """Answer on these sockets until `stop` is done, then close every connection.
 
     secure: sockets that speak TLS, under `context`. request_s: how long a request may take to come.
+    http2: what speaks that to callers who begin with it; None to refuse it.
     """
     loop = asyncio.get_running_loop()
     connections: set[Connection] = set()
     deadlines = Deadlines(loop, request_s)
 
     def connection() -> Connection:
-        return Connection(streams, connections, deadlines)
+        return Connection(streams, connections, deadlines, http2)
 
     servers = [await loop.create_server(connection, sock=each, backlog=BACKLOG) for each in plain]
     servers += [

@@ -8,12 +8,13 @@ SHUTDOWN_S = 10.0
 """How long the provider waits for the other half of a closing handshake."""
 
 
-def server_context(certificate: str, key: str) -> ssl.SSLContext:
+def server_context(certificate: str, key: str, *, http2: bool = False) -> ssl.SSLContext:
     """The library's defaults (TLS 1.2 and 1.3), with this certificate. Paths of two PEM files.
 
-    It says that it speaks HTTP/1.1 and nothing newer, so that a client that offers HTTP/2 falls back.
+    http2: whether it agrees to that. Else it says that it speaks HTTP/1.1 and nothing newer, so that a
+    client that offers both falls back.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
-    context.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols(["h2", "http/1.1"] if http2 else ["http/1.1"])
     return context
