@@ -284,7 +284,7 @@ class Bench:
                     cpus=self.sets.provider,
                     certificate=self.certificate if cell.axes.tls else None,
                     behaviour=cell.provider,
-                    http2=CLIENTS[cell.client].http2,
+                    http2=cell.client_info.http2,
                 )
                 fresh = providers(self.launcher, tables.schedule, tables.provider, wanted)
                 try:
