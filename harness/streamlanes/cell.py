@@ -56,10 +56,14 @@ def compose(spec: dict[str, Any], options: Options) -> tuple[Job, Backend]:
     return job, load(spec["backend"])(jobs, options)
 
 
+_START_UP = frozenset({"sitecustomize", "usercustomize"})
+"""Hooks that an interpreter's distributor or owner has it import by itself; no choice of the cell's."""
+
+
 def facts() -> dict[str, object]:
     """What this interpreter is and what it really used."""
     gil = getattr(sys, "_is_gil_enabled", lambda: True)()
-    ours = {name.partition(".")[0] for name in sys.modules} - set(sys.stdlib_module_names)
+    ours = {name.partition(".")[0] for name in sys.modules} - set(sys.stdlib_module_names) - _START_UP
     return {
         "implementation": platform.python_implementation(),
         "python": platform.python_version(),
