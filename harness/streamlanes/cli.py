@@ -239,6 +239,7 @@ def _exit_code() -> int:  # noqa: PLR0911  # a return for each way a command can
     except SystemExit as end:  # typer's word for a pipe that its reader closed
         return _pipe_closed() if end.code == 1 else int(end.code or 0)
     except OSError as error:  # a path or a disk that nothing nearer to it has caught
+        sys.stdout = _nowhere()  # what is left in its buffer would fail once more at the end
         _complain(f"{error.filename or 'output'}: {error.strerror or error}; name another or make room")
         return BAD_INPUT
     except Exception as error:
