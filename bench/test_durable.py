@@ -101,7 +101,7 @@ def watch_of() -> Iterator[object]:
 
 
 @pytest.mark.parametrize("added_ms", [0.0, SYNC_MS])
-def test_group_commit(benchmark: BenchmarkFixture, note: Note, tmp_path: Path, watch_of, added_ms: float):  # type: ignore[no-untyped-def]
+def test_group_commit(benchmark: BenchmarkFixture, note: Note, tmp_path: Path, watch_of, added_ms: float):
     together, alone = (200, 40) if added_ms == 0 else (200, 5)
     if not benchmark.enabled:
         together = alone = 2

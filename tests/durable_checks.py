@@ -123,7 +123,7 @@ class StoreChecks:
         assert list(leases.reap().result()) == ["a"]
         assert list(leases.reap().result()) == []
         assert leases.standing() == 1
-        assert leases.claim_any("w").result().lease.thread_id == "a"  # type: ignore[union-attr]
+        assert leases.claim_any("w").result().lease.thread_id == "a"
 
     def test_the_last_step_ends_the_execution(self, database: Database):
         store, leases, lease = Checkpoints(database), Leases(database), claimed(database)
@@ -194,7 +194,7 @@ class StoreChecks:
 
     def test_work_that_fails_leaves_nothing_behind(self, database: Database):
         def half(transaction: object) -> None:
-            transaction.run("DELETE FROM executions", {})  # type: ignore[attr-defined]
+            transaction.run("DELETE FROM executions", {})
             raise RuntimeError
 
         claimed(database)
@@ -231,7 +231,7 @@ class StoreChecks:
         effects, lease = Effects(database), claimed(database)
         lapse(database, "a")
         done: list[str] = []
-        effect = Effect("pay", lambda key, _: done.append(key) or Answer(None))  # type: ignore[func-returns-value]
+        effect = Effect("pay", lambda key, _: done.append(key) or Answer(None))
         with pytest.raises(LeaseLost):
             drive(effects.once(lease, "a/0/0", effect, None, Blocking()))
         assert done == []

@@ -11,7 +11,7 @@ RECOVERY = Recovery(350.0, 0.875, 100.0, 20.0, 30.0)
 
 def trial(how: How = How.KILL, counts: Counts | None = None, **more: object) -> Trial:
     kill = Kill(0, Point.IN_COMMIT, how, 3, "sqlite")
-    return Trial(kill, True, counts or Counts(redone=2), RECOVERY, **more)  # type: ignore[arg-type]
+    return Trial(kill, True, counts or Counts(redone=2), RECOVERY, **more)
 
 
 def test_a_kill_is_a_line():

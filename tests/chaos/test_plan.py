@@ -32,7 +32,7 @@ def trial(kill: Kill, struck: bool = True, counts: Counts | None = None) -> Tria
 def carried_out(plan: ChaosPlan, strikes: object = lambda kill: True) -> list[Trial]:
     done: list[Trial] = []
     while (kill := plan.next(done)) is not None:
-        done.append(trial(kill, strikes(kill)))  # type: ignore[operator]
+        done.append(trial(kill, strikes(kill)))
     return done
 
 
@@ -75,8 +75,8 @@ def test_all_well_is_clean():
 )
 def test_each_fault_is_counted(changed: dict[str, object], expected: Counts):
     facts = {"kept": KEPT, "done": NAMES, "ledger": LEDGER, "begun": BEGUN, **changed}
-    assert counted(SIZE, NAMES, **facts) == expected  # type: ignore[arg-type]
-    assert counted(SIZE, NAMES, **facts).clean == (expected == Counts(redone=expected.redone))  # type: ignore[arg-type]
+    assert counted(SIZE, NAMES, **facts) == expected
+    assert counted(SIZE, NAMES, **facts).clean == (expected == Counts(redone=expected.redone))
 
 
 def test_a_verdict_needs_clean_trials_and_sharp_controls():

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from calling import FORMS, Calling, names
+from fault_outcomes import OUTCOMES
 from serving import Serving
 from streamlanes.backends import Waits
 from streamlanes.provider.behaviour import Behaviour
@@ -14,18 +15,6 @@ from streamlanes.samples import Outcome
 
 FORMS_AND_HTTP2 = [*FORMS, ("httpx-http2", Waits.ASYNC), ("httpx-http2", Waits.BLOCKING)]
 TOKENS = 6
-OUTCOMES = {
-    Fault.STATUS_429: Outcome.STATUS_4XX,
-    Fault.STATUS_429_RETRY_AFTER: Outcome.STATUS_4XX,
-    Fault.STATUS_500: Outcome.STATUS_5XX,
-    Fault.STATUS_503: Outcome.STATUS_5XX,
-    Fault.STATUS_529: Outcome.STATUS_5XX,
-    Fault.ERROR: Outcome.PROVIDER_ERROR,
-    Fault.CUT_INSIDE: Outcome.TRUNCATED,
-    Fault.CUT_BETWEEN: Outcome.TRUNCATED,
-    Fault.RESET: Outcome.RESET,
-}
-"""Those that are not named are right answers."""
 
 
 @pytest.fixture(scope="module")

@@ -25,14 +25,14 @@ LEASE = Lease("a", "w", "t", 1, 0.03)
 
 def until(what: object) -> None:
     end = time.monotonic() + 30
-    while not what():  # type: ignore[operator]
+    while not what():
         assert time.monotonic() < end
         time.sleep(0.002)
 
 
 def test_it_renews_what_is_held_and_nothing_else():
     leases = FakeLeases()
-    heart = Heart(leases, 0.03)  # type: ignore[arg-type]
+    heart = Heart(leases, 0.03)
     heart.hold(LEASE)
     until(lambda: len(leases.beats) >= 3)
     heart.drop(LEASE)
@@ -43,7 +43,7 @@ def test_it_renews_what_is_held_and_nothing_else():
 
 def test_a_lease_that_is_lost_is_found_and_renewed_no_more():
     leases = FakeLeases(answered(True), answered(False))
-    heart = Heart(leases, 0.03)  # type: ignore[arg-type]
+    heart = Heart(leases, 0.03)
     heart.hold(LEASE)
     until(lambda: heart.lost(LEASE))
     heart.close()
@@ -54,7 +54,7 @@ def test_an_answer_that_does_not_come_is_no_verdict():
     away: Future[bool] = Future()
     away.set_exception(OSError("away"))
     leases = FakeLeases(away, answered(True))
-    heart = Heart(leases, 0.03)  # type: ignore[arg-type]
+    heart = Heart(leases, 0.03)
     heart.hold(LEASE)
     until(lambda: len(leases.beats) >= 2)
     heart.close()

@@ -22,7 +22,7 @@ MOMENTS = 40
 
 def watching(**how: object) -> Watch:
     try:
-        return Watch(**how)  # type: ignore[arg-type]
+        return Watch(**how)
     except Unavailable as why:
         pytest.skip(f"power loss not tested: {why}")
 

@@ -28,7 +28,7 @@ class Commits:
     def __call__(self, requests: Sequence[Request]) -> Sequence[Any]:
         self.entered.set()
         assert self.gate.wait(30)
-        answers = [request.do(None) for request in requests if isinstance(request, Work)]  # type: ignore[arg-type]
+        answers = [request.do(None) for request in requests if isinstance(request, Work)]
         self.groups.append(answers)
         if self.fails is not None and "bad" in answers:
             raise self.fails

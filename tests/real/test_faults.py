@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from fault_outcomes import OUTCOMES
 from streamlanes.cells import Axes, Cell
 from streamlanes.lanes.io import LANE
 from streamlanes.process import Bench
@@ -16,18 +17,6 @@ from streamlanes.samples import Outcome
 CALLS = 200
 TOKENS = 6
 SHARE = 0.055
-ENDS = {
-    Fault.STATUS_429: Outcome.STATUS_4XX,
-    Fault.STATUS_429_RETRY_AFTER: Outcome.STATUS_4XX,
-    Fault.STATUS_500: Outcome.STATUS_5XX,
-    Fault.STATUS_503: Outcome.STATUS_5XX,
-    Fault.STATUS_529: Outcome.STATUS_5XX,
-    Fault.ERROR: Outcome.PROVIDER_ERROR,
-    Fault.CUT_INSIDE: Outcome.TRUNCATED,
-    Fault.CUT_BETWEEN: Outcome.TRUNCATED,
-    Fault.RESET: Outcome.RESET,
-}
-"""All others are unusual and right."""
 
 
 def measured(bench: Bench, backend: str, client: str, behaviour: Behaviour, **axes: object) -> Record:
@@ -65,7 +54,7 @@ def test_each_call_ends_as_its_fault_says(bench: Bench, backend: str, client: st
     assert made.status.name is StatusName.OK
     wanted: Counter[Outcome] = Counter()
     for fault, calls in faults.items():
-        wanted[ENDS.get(fault, Outcome.OK)] += calls
+        wanted[OUTCOMES.get(fault, Outcome.OK)] += calls
     assert {how: made.counts[how.name.lower()] for how in Outcome} == {how: wanted[how] for how in Outcome}
     assert sum(wanted.values()) == made.counts["started"] == made.provider["requests"]
     del faults[None]
