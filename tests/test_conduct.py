@@ -9,9 +9,9 @@ import pytest
 from streamlanes import conduct, limits
 from streamlanes.backends import BACKENDS, Waits
 from streamlanes.cells import Axes, Cell, check
+from streamlanes.hearing import CellEnded
 from streamlanes.interpreters import Interpreter
 from streamlanes.lanes.io import LANE
-from streamlanes.process import CellEnded
 from streamlanes.profile import CellsTable, Profile
 from streamlanes.record import Status, StatusName
 

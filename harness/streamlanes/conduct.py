@@ -18,6 +18,7 @@ from streamlanes.cells import Cell
 from streamlanes.errors import Terminated
 from streamlanes.estimate import Outlook
 from streamlanes.facts import Facts
+from streamlanes.hearing import CellEnded
 from streamlanes.interpreters import Interpreter
 from streamlanes.journal import RUN_SCHEMA, Journal, link_latest, open_run, run_hash
 from streamlanes.lanes import lane as lane_named
@@ -25,7 +26,7 @@ from streamlanes.lanes.base import Lane
 from streamlanes.plan import Plan
 from streamlanes.probe.machine import fingerprint, machine
 from streamlanes.probe.softirq import charged_apart
-from streamlanes.process import Bench, CellEnded, provider_ports
+from streamlanes.process import Bench, provider_ports
 from streamlanes.profile import Profile
 from streamlanes.progress import Bar, Json, Plain, duration, show_json
 from streamlanes.record import Record, Status, StatusName

@@ -4,10 +4,9 @@ import contextlib
 import http.client
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
 
 import numpy as np
 
@@ -15,11 +14,13 @@ from streamlanes import certificate, wire
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.children import Child, Gone, Launcher
-from streamlanes.facts import CallStamps, CpuReading, Facts, MemoryPass, ProviderStamps, TimedPass
+from streamlanes.facts import Facts, MemoryPass, TimedPass
+from streamlanes.hearing import CellEnded, expect, hear
 from streamlanes.lanes import lane as lane_named
 from streamlanes.lanes.base import Lane
 from streamlanes.limits import cpu_sets
-from streamlanes.mishaps import Mishaps
+from streamlanes.pass_clocks import PassClocks, spent_ns
+from streamlanes.pass_tables import Tables
 from streamlanes.probe.cpu import process_cpu_ns
 from streamlanes.probe.host import HostReading, read_host, spin_ms
 from streamlanes.probe.memory import MemoryReading, read_memory
@@ -28,15 +29,7 @@ from streamlanes.probe.stacks import tree_stacks
 from streamlanes.probe.tree import members
 from streamlanes.providers import Providers, Wanted, providers
 from streamlanes.record import Status, StatusName
-from streamlanes.samples import (
-    ORIGIN,
-    RELEASED,
-    Table,
-    call_columns,
-    lane_columns,
-    provider_columns,
-    schedule_columns,
-)
+from streamlanes.samples import ORIGIN, RELEASED
 from streamlanes.workload import Ns, Schedule, build
 
 now_ns = time.perf_counter_ns
@@ -49,48 +42,9 @@ SETTLE_S = 0.2
 RELEASE_S = 60.0
 
 
-class CellEnded(Exception):
-    """The cell came to no figures; `status` says why."""
-
-    def __init__(self, status: Status) -> None:
-        super().__init__(status.reason)
-        self.status = status
-
-
 def provider_ports(calls: int, somaxconn: int, processes: int) -> int:
     """Ports of each provider process: enough backlog for all calls at once."""
     return -(-calls // (max(1, somaxconn) * processes))
-
-
-class Tables:
-    """The three shared tables of a pass, and what went wrong in words. own: columns that a lane's job stamps
-    besides."""
-
-    def __init__(self, schedule: Schedule, own: Sequence[str] = ()) -> None:
-        size = (schedule.calls, schedule.tokens)
-        self.schedule = Table.create("schedule", schedule_columns(*size))
-        self.calls = Table.create("calls", (*call_columns(*size), *lane_columns(own, schedule.calls)))
-        self.provider = Table.create("provider", provider_columns(*size))
-        self.mishaps = Mishaps.create()
-        for name, values in (
-            ("start", schedule.start_ns),
-            ("first", schedule.first),
-            ("offset", schedule.offset_ns),
-        ):
-            np.asarray(self.schedule[name])[:] = values
-
-    def stamps(self) -> tuple[CallStamps, ProviderStamps, dict[str, Ns]]:
-        """Copies of all columns, as they are now; the lane's own by name."""
-        calls = {name: np.array(self.calls[name]) for name, _ in self.calls.columns}
-        sent = {name: np.array(self.provider[name]) for name, _ in self.provider.columns}
-        own = {name: calls.pop(name) for name in list(calls) if name not in CallStamps.__dataclass_fields__}
-        return CallStamps(**calls), ProviderStamps(**sent), own
-
-    def close(self) -> None:
-        """Give the memory back."""
-        for table in (self.schedule, self.calls, self.provider):
-            table.close()
-        self.mishaps.close()
 
 
 @dataclass(frozen=True)
@@ -174,21 +128,21 @@ class Bench:
         spin_before = spin_ms()
         with self._up(cell, schedule, hold=False) as up:
             ready = (read_host(), read_memory(up.pids)) if reads else None
-            cpu = _Cpu(up)
+            cpu = PassClocks(up.pids, up.providers)
             host, ours = read_host(), self._ours_ns()
             readings = [cpu.read()]
             origin_ns = _go(up)
             until_ns = origin_ns + int(budget_s * 1e9)
             word = None
             while word is None and now_ns() < until_ns:
-                word = _hear(up.child, min(READING_S, (until_ns - now_ns()) / 1e9))
+                word = hear(up.child, min(READING_S, (until_ns - now_ns()) / 1e9))
                 readings.append(cpu.read())
             over_ns = now_ns()
             after, ours = read_host(), self._ours_ns() - ours
             if up.providers and (ending := up.providers.ended()):
                 raise CellEnded(Status(StatusName.CRASHED, ending))
             if word is not None:
-                _expect(word, "drained")
+                expect(word, "drained")
             else:
                 up.child.halt()  # a call that ends while its stamps are copied would have half of them
             calls, sent, own = up.tables.stamps()
@@ -236,10 +190,10 @@ class Bench:
                     while (held := int(((got[first] > 0) & (end == 0)).sum())) < schedule.calls:
                         if now_ns() > until_ns:
                             return f"only {held:,} of {schedule.calls:,} calls in flight after {wait_s:.0f} s"
-                        if word := _hear(up.child, READING_S):
+                        if word := hear(up.child, READING_S):
                             if word["word"] == "drained":
                                 return "all calls had ended before memory was read"
-                            _expect(word, "")
+                            expect(word, "")
                 finally:
                     del got, end
                 time.sleep(SETTLE_S)
@@ -250,7 +204,7 @@ class Bench:
                 up.tables.schedule["header"][RELEASED] = 1
                 if up.providers:
                     up.providers.release()
-                if _hear(up.child, RELEASE_S):
+                if hear(up.child, RELEASE_S):
                     up.child.say("exit")
         except CellEnded as ended:
             return f"memory pass: {ended.status.reason}"
@@ -296,10 +250,10 @@ class Bench:
             child = Child(self.launcher, argv, self.sets.cell)
             stack.callback(child.end, grace_s=0.5)
             child.say(self._spec(cell, schedule, tables, serving, hold))
-            word = _hear(child, START_S)
+            word = hear(child, START_S)
             if word is None:
                 raise CellEnded(Status(StatusName.CRASHED, f"not ready after {START_S:.0f} s"))
-            _expect(word, "ready")
+            expect(word, "ready")
             startup_s = (now_ns() - began) / 1e9
             yield Up(child, members(child.pid), tables, serving, startup_s, word["facts"])
 
@@ -357,7 +311,7 @@ class Bench:
             program = "import sys; print('{}', flush=True); sys.stdin.read()"
             child = Child(self.launcher, [path, "-P", "-c", program], self.sets.cell)
             try:
-                up = _hear(child, START_S) is not None
+                up = hear(child, START_S) is not None
                 self._bare_bytes[path] = read_memory((child.pid,)).pss_bytes if up else None
             finally:
                 child.end()
@@ -407,49 +361,9 @@ def _at_end(
     )
 
 
-def spent_ns(readings: Sequence[CpuReading]) -> int:
-    """CPU of cell and provider from the first reading to the last."""
-    first, last = readings[0], readings[-1]
-    return last.cell_total_ns - first.cell_total_ns + last.provider_ns - first.provider_ns
-
-
-class _Cpu:
-    """CPU clocks of a pass, read from outside. A process that ended keeps its last reading."""
-
-    def __init__(self, up: Up) -> None:
-        self._pids: Sequence[int] = up.pids
-        self._providers = up.providers
-        self._last: dict[int, int] = {}
-
-    def read(self) -> CpuReading:
-        """All clocks now."""
-        for pid in self._pids:
-            with contextlib.suppress(ProcessLookupError):
-                self._last[pid] = process_cpu_ns(pid)
-        provider_ns = self._providers.cpu_ns() if self._providers else 0
-        return CpuReading(now_ns(), dict(self._last), provider_ns)
-
-
 def _go(up: Up) -> int:
     """Set the origin and tell the cell; returns the origin."""
     origin_ns = now_ns() + LEAD_NS
     up.tables.schedule["header"][ORIGIN] = origin_ns
     up.child.say("go")
     return origin_ns
-
-
-def _hear(child: Child, timeout_s: float) -> dict[str, Any] | None:
-    try:
-        return child.hear(max(0.0, timeout_s))
-    except Gone as gone:
-        raise CellEnded(Status(StatusName.CRASHED, str(gone))) from None
-
-
-def _expect(word: Mapping[str, Any], expected: str) -> None:
-    """Raise CellEnded unless the word is the expected one."""
-    if word["word"] == expected:
-        return
-    reason = str(word.get("reason", f"said {word['word']!r}"))
-    if word["word"] == "refused":
-        raise CellEnded(Status(StatusName.UNSUPPORTED, reason, int(word["reached"])))
-    raise CellEnded(Status(StatusName.CRASHED, reason))
