@@ -258,20 +258,20 @@ def _info(profile: Profile, cells: Sequence[Cell], here: Here) -> dict[str, Any]
         "seed": profile.run.seed,
         "warmup": profile.run.warmup,
     }
-    if profile.run.spares:
-        resolved["spares"] = profile.run.spares
     if searches := {cell.id: _as_asked(cell) for cell in cells if cell.knee_bound_ms is not None}:
         resolved["knees"] = list(searches.values())  # each by its first cell
     if here.pythons:  # another build of the same version makes another run
         resolved["pythons"] = {name: found.build for name, found in here.pythons.items()}
     if here.functions:  # and so does another text of somebody's own module
         resolved["calls"] = {name: found.source for (name, _), found in here.functions.items()}
+    # Spares say how long to go on and not what is measured: more of them continue the same run.
+    spares = {"spares": profile.run.spares} if profile.run.spares else {}
     return {
         "schema": RUN_SCHEMA,
         "hash": run_hash(resolved, fingerprint(dict(here.machine))),
         "streamlanes": __version__,
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "profile": {"name": profile.name, **resolved},
+        "profile": {"name": profile.name, **resolved, **spares},
         "machine": dict(here.machine),
     }
 

@@ -9,7 +9,7 @@ from streamlanes.plan import Plan
 from streamlanes.record import Record
 from streamlanes.workload import build, predicted_wall_s
 
-PASS_S = 0.75
+PASS_S = 1.5
 """Provider and cell up and down again, readings, the record."""
 CALL_S = 0.00012
 """Of setting up and ending one call's descriptors and memory, outside the wall."""

@@ -22,9 +22,10 @@ from streamlanes.limits import cpu_sets
 from streamlanes.pass_clocks import PassClocks, spent_ns
 from streamlanes.pass_tables import Tables
 from streamlanes.probe.cpu import process_cpu_ns
-from streamlanes.probe.host import HostReading, read_host, spin_ms
+from streamlanes.probe.host import HostReading, read_host
 from streamlanes.probe.memory import MemoryReading, read_memory
 from streamlanes.probe.smaps import read_mappings
+from streamlanes.probe.speed import Speed
 from streamlanes.probe.stacks import tree_stacks
 from streamlanes.probe.tree import members
 from streamlanes.providers import Providers, Wanted, providers
@@ -81,6 +82,7 @@ class Bench:
         self.sets = cpu_sets()
         self._somaxconn = somaxconn
         self._softirq_apart = softirq_apart
+        self._speed = Speed()
         self._bare_bytes: dict[str, int | None] = {}
 
     @cached_property
@@ -125,7 +127,7 @@ class Bench:
         memory: MemoryPass | str = "the cell was over before its memory could be read"
         bare_bytes = self.bare_bytes(cell.axes.python) if reads else None
         beside = [self._beside(cell)]
-        spin_before = spin_ms()
+        spin_before = self._speed.look()
         with self._up(cell, schedule, hold=False) as up:
             ready = (read_host(), read_memory(up.pids)) if reads else None
             cpu = PassClocks(up.pids, up.providers)
@@ -163,7 +165,7 @@ class Bench:
             over_ns=over_ns,
             host=(host, after),
             ours_ns=ours + spent_ns(readings) + self._softirq_ns(host, after),
-            spin_ms=(spin_before, spin_ms()),
+            spin_ms=(spin_before, self._speed.look()),
             provider_stats=stats,
             interpreter=word["facts"] if word else up.interpreter,
             gc=word["gc"] if word else {},
