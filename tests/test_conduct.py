@@ -39,6 +39,14 @@ def test_each_backend_is_warmed_once_with_a_small_cell():
     assert sizes == [(50, "lesson", False), (2000, "steady", True), (2000, "steady", True)]
 
 
+def test_each_client_of_a_backend_is_warmed():
+    bench = FakeBench()
+    measure = conduct.Measure(bench, HERE, warmup=True)
+    for client in ("streams", "floor", "streams"):
+        measure(msgspec.structs.replace(CELL, client=client))
+    assert [cell.client for cell in bench.given if cell.workload == "lesson"] == ["streams", "floor"]
+
+
 def test_a_backend_is_warmed_under_each_interpreter():
     bench = FakeBench()
     pythons = {name: Interpreter(path=f"/{name}", name=name) for name in ("cpython-3.12.1", "cpython-3.13.0")}
