@@ -12,6 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from agent_checks import AgentChecks
 from commands import run
 from durable_checks import StoreChecks, claimed, row
 from streamlanes.durable import postgres as module
@@ -54,6 +55,10 @@ def database(server: Local, schema: str) -> Iterator[Postgres]:
 
 class TestPostgres(StoreChecks):
     """See StoreChecks."""
+
+
+class TestAgents(AgentChecks):
+    """See AgentChecks."""
 
 
 def test_waiting_for_a_connection_is_a_phase_of_its_own(server: Local, schema: str):

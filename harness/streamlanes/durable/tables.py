@@ -4,7 +4,10 @@ Every statement that a worker writes with carries its lease's token and holds it
 `executions`: a worker that lost its lease changes 0 rows.
 """
 
-SCHEMA_VERSION = 1
+from streamlanes.durable.agents.tables import AGENT_TABLES
+
+SCHEMA_VERSION = 2
+"""2 added the tables of agents."""
 
 TABLES = (
     # status: open, done, or lock (a lock is no work for anyone).
@@ -59,4 +62,5 @@ TABLES = (
     due {real} NOT NULL
 )""",
     "CREATE INDEX IF NOT EXISTS waiting ON outbox (status, due)",
+    *AGENT_TABLES,
 )
