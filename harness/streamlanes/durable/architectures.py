@@ -28,6 +28,14 @@ ARCHITECTURES = {
     CHECKPOINTS: ArchitectureInfo(
         target="streamlanes.durable.stepping:Stepping", stores=("none", "sqlite", "postgres")
     ),
+    "queue": ArchitectureInfo(target="streamlanes.architectures.queue:Queue", waits=("async",)),
+    "actors": ArchitectureInfo(target="streamlanes.architectures.actors:Actors", waits=("async",)),
+    "rows": ArchitectureInfo(
+        target="streamlanes.architectures.web:Web",
+        stores=("postgres",),
+        waits=("async",),
+        needs=("fastapi", "uvicorn"),
+    ),
 }
 
 UNKEPT = "streamlanes.durable.unkept:Unkept"

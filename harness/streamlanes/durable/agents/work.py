@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import os
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from streamlanes.durable.agents.queue import AgentQueue
@@ -46,6 +47,7 @@ class AgentWorker:
 
     handler: the agent, called once a wake-up with its whole batch; what it raises parks the agent.
     places: most agents awake at once. poll_s: how soon mail of other processes is seen at the latest.
+    dispatched: told of each wake-up whose dispatch is durable.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class AgentWorker:
         places: int = PLACES,
         lease_s: float = LEASE_S,
         poll_s: float = POLL_S,
+        dispatched: Callable[[Wake], None] = lambda wake: None,
     ) -> None:
         self.owner = owner or f"{os.getpid()}-{secrets.token_hex(2)}"
         self.worked = Worked()
@@ -65,28 +68,29 @@ class AgentWorker:
         self._places = places
         self._lease_s = lease_s
         self._poll_s = poll_s
+        self._dispatched = dispatched
+        self._bell = asyncio.Event()
 
     async def run(self, *, until_quiet: bool = True) -> Worked:
         """Wake agents until no agent of the queue has anything to do, here or at another worker; without
         `until_quiet` until it is cancelled. Raises what the store raises; wake-ups under way lapse then."""
         waits, heart = Looping(), Heart(self._queue, self._lease_s)
-        ended = asyncio.Event()
         tasks: set[asyncio.Task[None]] = set()
         try:
             while True:
-                ended.clear()
+                self._bell.clear()
                 free = self._places - len(tasks)
                 taken = await waits.result(self._queue.take(self.owner, free, self._lease_s)) if free else []
                 for wake in taken:
                     heart.hold(wake.lease)
                     task = asyncio.create_task(self._one(wake, waits, heart))
-                    task.add_done_callback(lambda _: ended.set())
+                    task.add_done_callback(lambda _: self._bell.set())
                     tasks.add(task)
                 self.worked.awake = max(self.worked.awake, len(tasks))
                 if not tasks and until_quiet and not self._queue.busy():
                     return self.worked
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(ended.wait(), self._poll_s)
+                    await asyncio.wait_for(self._bell.wait(), self._poll_s)
                 for task in [one for one in tasks if one.done()]:
                     tasks.discard(task)
                     task.result()
@@ -95,6 +99,10 @@ class AgentWorker:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             heart.close()
+
+    def look(self) -> None:
+        """Look for mail now; in the event loop."""
+        self._bell.set()
 
     async def _one(self, wake: Wake, waits: Looping, heart: Heart) -> None:
         """One wake-up, from its batch to its dispatch."""
@@ -107,6 +115,7 @@ class AgentWorker:
                     return
             await waits.result(self._queue.dispatch(wake))
             self.worked.wakes += 1
+            self._dispatched(wake)
         except LeaseLost:
             self.worked.lost += 1
         finally:
