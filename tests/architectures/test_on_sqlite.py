@@ -79,7 +79,7 @@ def test_what_a_dead_process_had_claimed_is_done_by_another(tmp_path: Path):
             return await super().work(execution, step)
 
     async def die() -> None:
-        first, stuck = Queue(where, visible_s=0.0), Stuck([3, 3, 3])
+        first, stuck = Queue(where, visible_s=0.5), Stuck([3, 3, 3])
         first.open()
         await first.start(stuck, Looping())
         runs = [asyncio.create_task(first.run(number)) for number in range(3)]
@@ -96,6 +96,8 @@ def test_what_a_dead_process_had_claimed_is_done_by_another(tmp_path: Path):
     found = carried(Queue(where), steps)
     assert found.errors == [None] * 3
     assert steps.kept_steps == {number: [1, 2] for number in range(3)}
+    assert set(steps.begun) == {(number, step) for number in range(3) for step in (1, 2)}
+    assert found.facts["redelivered"] == 3
     assert dict(found.left) == dict.fromkeys(range(3), 3)
 
 

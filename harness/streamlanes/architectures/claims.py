@@ -39,7 +39,9 @@ TABLES = (
 )
 
 _PUT = """INSERT INTO queue_jobs (execution, step, token, due, deliveries)
-VALUES (:execution, :step, '', {now}, 0) ON CONFLICT DO NOTHING"""
+SELECT :execution, :step, '', {now}, 0
+WHERE NOT EXISTS (SELECT 1 FROM queue_consumed WHERE execution = :execution AND step = :step)
+ON CONFLICT DO NOTHING"""
 # Picked apart from the update: within it, PostgreSQL may pick more than it was asked for.
 _CLAIM = """WITH picked AS MATERIALIZED (
     SELECT execution, step FROM queue_jobs WHERE due <= {now} ORDER BY due LIMIT :most{skip})
@@ -94,7 +96,7 @@ class Claims:
         return self._database.submit(Work(None, do))
 
     def put(self, execution: int) -> "Future[bool]":
-        """Have the first job of an execution there; answered with whether it is new."""
+        """Have the first job of an execution there; answered with whether it is new: one that was consumed is not."""
         job = {"execution": execution, "step": 0}
         return self._database.submit(Write(None, ((_PUT, job),), lambda done: done[0].changed == 1))
 
