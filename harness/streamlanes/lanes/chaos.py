@@ -150,9 +150,10 @@ def _answer(records: Sequence[Record]) -> list[str]:
             plain(sum(record.figure(f"chaos.{each}") or 0 for record in some))
             for each in ("kills", "lost", "duplicated", "false_done", "unfinished", "redone")
         )
-        points = len({record.cell.axes["point"] for record in some})
+        count = len({record.cell.axes["point"] for record in some})
+        points = f"{count} point{'' if count == 1 else 's'}"
         lines.append(
-            f"CHAOS   {name}: {kills} kills at {points} points: {lost} lost, {twice} duplicated, "
+            f"CHAOS   {name}: {kills} kills at {points}: {lost} lost, {twice} duplicated, "
             f"{false} false done, {undone} unfinished; {redone} steps redone"
         )
         lines += _way_back([record for record in some if record.cell.axes["strike"] == "kill"])

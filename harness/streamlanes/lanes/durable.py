@@ -300,6 +300,9 @@ def _resolved(cell: "Cell", schedule: Schedule) -> dict[str, Any]:
 def _check(cell: "Cell") -> None:
     """Raise UserError for what cannot be meant."""
     axes, waits = cell.axes, BACKENDS[cell.backend].waits
+    if cell.backend not in BACKENDS_OF_LANE:
+        *most, last = BACKENDS_OF_LANE
+        raise UserError(f"lane durable takes {', '.join(most)} or {last}, not {cell.backend}; name one with -b")
     if axes.store is not None and axes.store not in STORES:
         raise unknown("store", axes.store, STORES)
     name = axes.architecture or CHECKPOINTS
