@@ -63,7 +63,7 @@ def test_each_shipped_rule_breaks_on_its_own(metric: str, value: int) -> None:
 
 def test_shipped_rules_all_say_why() -> None:
     everything = [*shipped().exact, *shipped().bound, *shipped().ratio]
-    assert len(everything) == 10
+    assert len(everything) == 17
     assert all(len(one.reason) > 20 for one in everything)
 
 

@@ -131,11 +131,16 @@ class ChaosPlan:
     """
 
     def __init__(
-        self, kills: int, stores: Sequence[str], seed: int = 1, points: Sequence[Point] = tuple(Point)
+        self,
+        kills: int,
+        stores: Sequence[str],
+        seed: int = 1,
+        points: Sequence[Point] = tuple(Point),
+        hows: Sequence[How] = tuple(How),
     ) -> None:
         self._kills = kills
         self._draw_seed = seed
-        self._pairs = [(point, how) for point in points for how in How]
+        self._pairs = [(point, how) for point in points for how in hows]
         self._stores = stores
 
     def next(self, done: Sequence[Trial]) -> Kill | None:

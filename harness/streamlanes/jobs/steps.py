@@ -1,0 +1,111 @@
+"""What the steps of executions do in a cell, and their stamps."""
+
+import base64
+import itertools
+import random
+from typing import Any
+
+from streamlanes.clients.base import Client, Setting, now_ns
+from streamlanes.durable.architecture import Made, StepFailed
+from streamlanes.jobs.io import IoJob
+from streamlanes.samples import ORIGIN, Outcome, Table, call_columns
+
+AROUND = len('{"text":""}')
+"""Bytes of a state beside its text."""
+
+
+def state_of(size: int) -> dict[str, str]:
+    """A state whose JSON has `size` bytes, of letters that no store can press together."""
+    text = base64.b64encode(random.Random(1).randbytes(size)).decode()
+    return {"text": text[: max(0, size - AROUND)]}
+
+
+class LaneSteps:
+    """Steps, as an architecture is given them (durable.architecture.Steps).
+
+    Columns of an execution: kept (steps acknowledged), first_kept and last_kept (CLOCK_MONOTONIC ns), again
+    (steps begun again), twice (acknowledgements of a step that had one). Of the latest acknowledgements, in a
+    ring: acked_at (ns) and ack (ns from the end of the step's work).
+
+    limit: steps of an execution, None for no end. run_ns: from the cell's origin, after which each execution
+    ends with the step it is in; None for no end. client: of the streaming call that a step is, None for bare
+    steps, which do nothing.
+    """
+
+    def __init__(  # noqa: PLR0913  # what a step is made of
+        self,
+        setting: Setting,
+        samples: Table,
+        client: Client | None,
+        *,
+        state_bytes: int,
+        limit: int | None,
+        run_ns: int | None,
+    ) -> None:
+        calls, first = setting.calls, setting.schedule["first"]
+        self._header = setting.schedule["header"]
+        self._limit = limit
+        self._run_ns = run_ns
+        self._until_ns = 0
+        state = state_of(state_bytes)
+        self._more, self._last = Made(state, last=False), Made(state, last=True)
+        self._begun = [-1] * calls
+        self._made_ns = [0] * calls
+        self._columns = {name: samples[name] for name in ("kept", "first_kept", "last_kept", "again", "twice")}
+        self._acked_at, self._ack = samples["acked_at"], samples["ack"]
+        self._size = len(self._ack)
+        self._numbers = itertools.count()
+        self._stream: IoJob | None = None
+        if client is not None:
+            # A step is the same call each time: what the call stamps is looked at and not kept.
+            self._scratch = Table.create("scratch", call_columns(calls, first[calls]))
+            self._stream = IoJob(setting, self._scratch, client)
+
+    async def open(self) -> None:
+        """What the streams share is made."""
+        if self._stream is not None:
+            await self._stream.open()
+
+    async def close(self) -> None:
+        """It is let go."""
+        if self._stream is not None:
+            await self._stream.close()
+
+    async def work(self, execution: int, step: int) -> Made:
+        """See durable.architecture.Steps."""
+        if step <= self._begun[execution]:
+            self._columns["again"][execution] += 1
+        self._begun[execution] = max(step, self._begun[execution])
+        if self._stream is not None:
+            await self._stream(execution)
+            how = Outcome(self._scratch["outcome"][execution])
+            if how is not Outcome.OK:
+                raise StepFailed(f"the call of a step ended as {how.name.lower()}")
+        now = now_ns()
+        self._made_ns[execution] = now
+        over = self._run_ns is not None and now >= (self._until_ns or self._until())
+        return self._last if over or step + 1 == self._limit else self._more
+
+    def kept(self, execution: int, step: int) -> None:
+        """See durable.architecture.Steps."""
+        now = now_ns()
+        at = self._columns
+        if step < at["kept"][execution]:
+            at["twice"][execution] += 1
+            return
+        if not step:
+            at["first_kept"][execution] = now
+        at["last_kept"][execution] = now
+        at["kept"][execution] = step + 1
+        row = next(self._numbers) % self._size
+        self._acked_at[row] = now
+        self._ack[row] = now - self._made_ns[execution]
+
+    def _until(self) -> int:
+        """The origin is known once jobs run."""
+        self._until_ns = self._header[ORIGIN] + (self._run_ns or 0)
+        return self._until_ns
+
+    def facts(self) -> dict[str, Any]:
+        """Bytes of a step that somebody wanted kept."""
+        return {"useful_bytes": len(self._more.state["text"]) + AROUND}
