@@ -187,6 +187,11 @@ AXES = {
     "steps": ("", "super-steps of an execution; null where the time alone ends it"),
     "run_s": ("s", "after which every execution ends with the step it is in; null where its steps alone end it"),
     "state_bytes": ("B", "of a step's state, as JSON"),
+    "retry": (
+        "",
+        "what a step does about a call that was refused with 429: `none` (its execution fails), `at-once`, "
+        "`backoff` (it waits first, twice as long each time, drawn anew); null for bare steps",
+    ),
     "point": ("", "where a worker is struck, see [durable.md](durable.md)"),
     "strike": ("", "`kill` (SIGKILL), or `stop` (SIGSTOP past its lease, then SIGCONT)"),
     "kills": ("", "trials of the cell in which the worker was struck"),

@@ -41,9 +41,10 @@ STORE = "sqlite-full"
 RUN_S = 12.0
 """Long enough for 10 s in which all executions are under way."""
 STATE_BYTES = 1024
+RETRY = "none"
 BARE = "none"
 """The client of steps that do nothing."""
-AXIS_NAMES = ("store", "group_commit", "sync_ms", "architecture", "steps", "run_s", "state_bytes")
+AXIS_NAMES = ("store", "group_commit", "sync_ms", "architecture", "steps", "run_s", "state_bytes", "retry")
 
 
 def store(cell: "Cell") -> str:
@@ -294,6 +295,7 @@ def _resolved(cell: "Cell", schedule: Schedule) -> dict[str, Any]:
         "steps": axes.steps,
         "run_s": _run_s(cell),
         "state_bytes": axes.state_bytes or STATE_BYTES,
+        "retry": None if cell.client == BARE else axes.retry or RETRY,
     }
 
 
@@ -316,7 +318,7 @@ def _check(cell: "Cell") -> None:
         raise UserError(f"architecture {name} does not run under {cell.backend}; run it under {fits}, say")
     if cell.client == BARE:
         for axis in axes.set_values():
-            if axis in OF_WORKLOADS and axis != "seed":
+            if (axis in OF_WORKLOADS and axis != "seed") or axis == "retry":
                 raise UserError(
                     f"{axis} means nothing to steps that do nothing; name a client (-c streams) or leave it out"
                 )
@@ -333,6 +335,7 @@ def _setting(cell: "Cell", schedule: Schedule) -> dict[str, Any]:
         "steps": axes.steps,
         "run_s": _run_s(cell),
         "state_bytes": axes.state_bytes or STATE_BYTES,
+        "retry": axes.retry or RETRY,
         "waits": BACKENDS[cell.backend].waits.value,
         "bare": cell.client == BARE,
     }
