@@ -26,6 +26,8 @@ Figure = float | int | str | Missing
 
 STORES = ("sqlite-full", "postgres")
 STORE, POINT, STRIKE, KILLS = "sqlite-full", Point.BEFORE_CHECKPOINT.value, "kill", 3
+MOST = 100
+"""Executions of a trial: each is a thread of its worker."""
 TRIAL_S = 2.0
 """A trial takes about so long: two workers' starts, a lease that lapses, the steps."""
 
@@ -188,6 +190,8 @@ def _resolved(cell: "Cell", schedule: Schedule) -> dict[str, Any]:
 
 def _check(cell: "Cell") -> None:
     """Raise UserError for what cannot be meant."""
+    if cell.backend != "threads":
+        raise UserError(f"a worker of lane chaos has a thread an execution, not {cell.backend}; leave -b out")
     if cell.axes.store is not None and cell.axes.store not in STORES:
         raise unknown("store of lane chaos", cell.axes.store, STORES)
     if cell.axes.point is not None and cell.axes.point not in set(Point):
@@ -197,9 +201,6 @@ def _check(cell: "Cell") -> None:
     for axis in cell.axes.set_values():
         if axis in OF_WORKLOADS and axis != "seed":
             raise UserError(f"{axis} means nothing to lane chaos: its steps wait for nobody")
-
-
-MOST = 100
 
 
 def _crew(cell: "Cell") -> Crew:
