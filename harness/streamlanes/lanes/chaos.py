@@ -149,17 +149,20 @@ def _answer(records: Sequence[Record]) -> list[str]:
     for name in dict.fromkeys(record.cell.axes["store"] for record in ended):
         some = [record for record in ended if record.cell.axes["store"] == name]
         kills, lost, twice, false, undone, redone = (
-            plain(sum(record.figure(f"chaos.{each}") or 0 for record in some))
+            sum(record.figure(f"chaos.{each}") or 0 for record in some)
             for each in ("kills", "lost", "duplicated", "false_done", "unfinished", "redone")
         )
-        count = len({record.cell.axes["point"] for record in some})
-        points = f"{count} point{'' if count == 1 else 's'}"
+        points = _many(len({record.cell.axes["point"] for record in some}), "point")
         lines.append(
-            f"CHAOS   {name}: {kills} kills at {points}: {lost} lost, {twice} duplicated, "
-            f"{false} false done, {undone} unfinished; {redone} steps redone"
+            f"CHAOS   {name}: {_many(kills, 'kill')} at {points}: {plain(lost)} lost, {plain(twice)} duplicated, "
+            f"{plain(false)} false done, {plain(undone)} unfinished; {plain(redone)} steps redone"
         )
         lines += _way_back([record for record in some if record.cell.axes["strike"] == "kill"])
     return lines
+
+
+def _many(count: float, what: str) -> str:
+    return f"{plain(count)} {what}{'' if count == 1 else 's'}"
 
 
 def _way_back(killed: Sequence[Record]) -> list[str]:
