@@ -26,6 +26,8 @@ Figure = float | int | str | Missing
 
 STORES = ("sqlite-full", "postgres")
 STORE, POINT, STRIKE, KILLS = "sqlite-full", Point.BEFORE_CHECKPOINT.value, "kill", 3
+MOST = 100
+"""Executions of a trial: each is a thread of its worker."""
 TRIAL_S = 2.0
 """A trial takes about so long: two workers' starts, a lease that lapses, the steps."""
 
@@ -147,17 +149,20 @@ def _answer(records: Sequence[Record]) -> list[str]:
     for name in dict.fromkeys(record.cell.axes["store"] for record in ended):
         some = [record for record in ended if record.cell.axes["store"] == name]
         kills, lost, twice, false, undone, redone = (
-            plain(sum(record.figure(f"chaos.{each}") or 0 for record in some))
+            sum(record.figure(f"chaos.{each}") or 0 for record in some)
             for each in ("kills", "lost", "duplicated", "false_done", "unfinished", "redone")
         )
-        count = len({record.cell.axes["point"] for record in some})
-        points = f"{count} point{'' if count == 1 else 's'}"
+        points = _many(len({record.cell.axes["point"] for record in some}), "point")
         lines.append(
-            f"CHAOS   {name}: {kills} kills at {points}: {lost} lost, {twice} duplicated, "
-            f"{false} false done, {undone} unfinished; {redone} steps redone"
+            f"CHAOS   {name}: {_many(kills, 'kill')} at {points}: {plain(lost)} lost, {plain(twice)} duplicated, "
+            f"{plain(false)} false done, {plain(undone)} unfinished; {plain(redone)} steps redone"
         )
         lines += _way_back([record for record in some if record.cell.axes["strike"] == "kill"])
     return lines
+
+
+def _many(count: float, what: str) -> str:
+    return f"{plain(count)} {what}{'' if count == 1 else 's'}"
 
 
 def _way_back(killed: Sequence[Record]) -> list[str]:
@@ -188,6 +193,8 @@ def _resolved(cell: "Cell", schedule: Schedule) -> dict[str, Any]:
 
 def _check(cell: "Cell") -> None:
     """Raise UserError for what cannot be meant."""
+    if cell.backend != "threads":
+        raise UserError(f"a worker of lane chaos has a thread an execution, not {cell.backend}; leave -b out")
     if cell.axes.store is not None and cell.axes.store not in STORES:
         raise unknown("store of lane chaos", cell.axes.store, STORES)
     if cell.axes.point is not None and cell.axes.point not in set(Point):
@@ -197,9 +204,6 @@ def _check(cell: "Cell") -> None:
     for axis in cell.axes.set_values():
         if axis in OF_WORKLOADS and axis != "seed":
             raise UserError(f"{axis} means nothing to lane chaos: its steps wait for nobody")
-
-
-MOST = 100
 
 
 def _crew(cell: "Cell") -> Crew:
