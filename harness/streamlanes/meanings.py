@@ -259,6 +259,14 @@ INTERPRETER = {
     "locked": "times that another process had the file",
     "retried": "transactions begun again after a lost connection",
     "waiting_ns": "waiting for a connection, ns",
+    "calls_made": "by steps, refused ones included; absent for bare steps",
+    "redelivered": "jobs that came again (architecture `queue`)",
+    "dropped": "steps that were done by another delivery of their job before (architecture `queue`)",
+    "wakes": "wake-ups of agents (architecture `actors`)",
+    "wakes_lost": "those that went to another worker (architecture `actors`)",
+    "replies_refused": "that must not be dispatched (architecture `actors`)",
+    "parked": "agents that wait for a person (architecture `actors`)",
+    "conflicts": "changes of a row that came second (architecture `rows`)",
 }
 
 MACHINE = {

@@ -56,7 +56,14 @@ class Actors:
 
     def facts(self) -> Mapping[str, int | float]:
         """The database's counts, and the worker's."""
-        return {**asdict(self._database.counts), **asdict(self._worker.worked)}
+        worked = self._worker.worked
+        return {
+            **asdict(self._database.counts),
+            "wakes": worked.wakes,
+            "wakes_lost": worked.lost,
+            "replies_refused": worked.refused,
+            "parked": worked.parked,
+        }
 
     async def stop(self) -> None:
         """End the worker; who was awake is woken again when the lease lapses."""

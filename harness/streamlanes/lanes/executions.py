@@ -75,6 +75,13 @@ class Executions(Calls):
         return divided(self._steps, self.window_s)
 
     @cached_property
+    def of_ideal(self) -> float | Missing:
+        """Those over the pace of executions whose steps take their calls' own time and nothing else."""
+        if "calls_made" not in self.timed.interpreter:
+            return Missing("bare steps have no ideal pace")
+        return divided(self.per_s, float((1e9 / self.schedule.life_ns).sum()))
+
+    @cached_property
     def cpu_us(self) -> float | Missing:
         """CPU of the cell's processes in the window, a step."""
         cpu_us = self._of_window(lambda first, last: (last.cell_total_ns - first.cell_total_ns) / 1000)
