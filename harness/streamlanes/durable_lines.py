@@ -103,8 +103,9 @@ def agents_answer(all_ran: Sequence[Ran]) -> list[str]:
     last = grown[-1]
     said = [
         f"{last.agents:,} agents in {last.groups:,} groups: {last.messages:,} messages, "
-        f"{last.messages / last.agents:.2f} an agent; at every size: "
+        f"{last.messages / last.agents:.2f} an agent ("
         + ", ".join(f"{ran.messages / ran.agents:.2f} of {ran.agents:,}" for ran in grown)
+        + ")"
     ]
     if rooms:
         found = ", ".join(f"{ran.messages / ran.agents:.0f} of {ran.agents}" for ran in rooms)

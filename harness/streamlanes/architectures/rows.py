@@ -34,7 +34,7 @@ _READ = "SELECT execution, step, version, owner, status FROM execution_rows WHER
 _TELL_CHANGED = f"""{_TELL} FROM execution_rows
 WHERE execution = :execution AND version = :version + 1 AND owner = :owner"""
 _QUIET = """SELECT execution, step, version, owner, status FROM execution_rows
-WHERE status = 'open' AND (version = 0 OR touched < {now} - :quiet_s)"""
+WHERE status = 'open' AND touched < {now} - :quiet_s"""
 _LEFT = "SELECT execution, step FROM execution_rows"
 
 
@@ -90,7 +90,7 @@ class Rows:
         return Row(*rows[0]) if rows else None
 
     def quiet(self, quiet_s: float) -> list[Row]:
-        """Executions that nobody has begun, or changed for so long."""
+        """Executions that nobody has changed for so long, be it to begin them."""
         return [Row(*row) for row in self._database.read(_QUIET, {"quiet_s": quiet_s})]
 
     def left(self) -> Mapping[int, int]:

@@ -15,7 +15,7 @@ import psycopg
 import uvicorn
 from psycopg import sql
 
-from streamlanes.architectures.app import Carriers, make_app
+from streamlanes.architectures.app import Carriers, Hall, make_app
 from streamlanes.architectures.endings import Endings
 from streamlanes.architectures.rows import Rows
 from streamlanes.durable.architecture import Grounds, StepFailed, Steps
@@ -46,9 +46,11 @@ class Web:
     async def start(self, steps: Steps, waits: Waits) -> None:
         """Serve, and begin to read what is told."""
         self._endings = Endings()
-        self._carriers = Carriers(self._rows, steps, waits)
+        self._carriers, self._hall = Carriers(self._rows, steps, waits), Hall()
         self._listener = await self._listening()
-        app = make_app(self._rows, self._heard(), self._carriers, waits, self._grounds.executions)
+        app = make_app(
+            self._rows, self._heard(), self._carriers, self._hall, waits, self._grounds.executions
+        )
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -99,6 +101,7 @@ class Web:
         """End the readers, then the server."""
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
+        self._hall.close()
         for connection in (self._news, *self._all):
             connection.close()
         self._server.should_exit = True

@@ -1,6 +1,5 @@
 """Who may write to whom, groups, and the counts of the task."""
 
-import asyncio
 import random
 
 import pytest
@@ -21,6 +20,7 @@ from streamlanes.durable.agents.values import (
 )
 from streamlanes.durable.errors import DurableError
 from streamlanes.durable.values import Lease
+from streamlanes.durable.waits import drive
 
 ADMIN_A, IN_A, ADMIN_B, IN_B = Member("a", True), Member("a", False), Member("b", True), Member("b", False)
 
@@ -114,7 +114,7 @@ def test_the_task_takes_its_messages_in_whatever_order_agents_wake(sizes: list[i
         some = draw.randint(1, len(inboxes[name]))
         batch, inboxes[name] = inboxes[name][:some], inboxes[name][some:]
         lease = Lease(name, "w", "t", 1, 1.0)
-        reply = asyncio.run(talk(Wake(name, 1, Stage.PROCESSING, batch, memories[name], lease), ()))
+        reply = drive(talk(Wake(name, 1, Stage.PROCESSING, batch, memories[name], lease), ()))
         memories[name] = reply.memory
         for letter in reply.letters:
             inboxes[letter.to].append(Mail(name, Family.CHAT, letter.text))
