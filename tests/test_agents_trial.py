@@ -47,7 +47,7 @@ def test_the_words():
     room = dataclasses.replace(RAN, agents=20, groups=1, chat=380, admin=0, expected=380)
     said = "\n".join(durable_lines.agents_answer([RAN, room]))
     assert "60 agents in 6 groups: 550 messages, 9.17 an agent" in said
-    assert "in one room messages an agent grow with it: 19 of 20; 3,540 for 60" in said
+    assert "in one room an agent takes 19 with 20; all 60 there would take 3,540 messages" in said
     assert "not as it must be: 1 of 2 runs" in "\n".join(durable_lines.agents_answer([wrong, room]))
     assert durable_lines.agents_answer([room])[1].startswith("ANSWER  20 agents in 1 groups")
 

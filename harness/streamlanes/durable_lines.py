@@ -104,13 +104,13 @@ def agents_answer(all_ran: Sequence[Ran]) -> list[str]:
     said = [
         f"{last.agents:,} agents in {last.groups:,} groups: {last.messages:,} messages, "
         f"{last.messages / last.agents:.2f} an agent ("
-        + ", ".join(f"{ran.messages / ran.agents:.2f} of {ran.agents:,}" for ran in grown)
+        + ", ".join(f"{ran.messages / ran.agents:.2f} with {ran.agents:,}" for ran in grown)
         + ")"
     ]
     if rooms:
-        found = ", ".join(f"{ran.messages / ran.agents:.0f} of {ran.agents}" for ran in rooms)
+        found = ", ".join(f"{ran.messages / ran.agents:.0f} with {ran.agents}" for ran in rooms)
         would = last.agents * (last.agents - 1)
-        said.append(f"in one room messages an agent grow with it: {found}; {would:,} for {last.agents:,}")
+        said.append(f"in one room an agent takes {found}; all {last.agents:,} there would take {would:,} messages")
     said.append(
         f"{last.agents:,} agents had {last.threads} threads, {grown[0].agents:,} had {grown[0].threads}; "
         f"tasks only those awake, at most {max(ran.awake for ran in all_ran)}"

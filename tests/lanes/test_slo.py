@@ -4,7 +4,7 @@ import pytest
 
 from records import record
 from streamlanes.lanes.slo import Held, broken, held, line
-from streamlanes.record import Record, StatusName
+from streamlanes.record import FlagName, Record, StatusName
 
 GOOD = {
     "durable.lost": 0,
@@ -59,6 +59,14 @@ def test_the_first_break_ends_what_an_architecture_holds():
     )
     assert line(held("queue", [of(10, **slow)])).startswith("queue breaks at 10: acknowledged")
     assert line(held("queue", [of(10), of(1000)])) == "queue holds 1,000, the most that were tried"
+
+
+def test_a_break_on_a_noisy_host_says_so():
+    figures = {**GOOD, "durable.ack_ms.p99": 150.0}
+    noisy = record(calls=10, lane="durable", figures=figures, flags=[FlagName.NOISY_HOST])
+    assert line(held("q", [noisy])).endswith("(100 at most) (noisy host)")
+    again = record(calls=10, repetition=2, lane="durable", figures=figures)
+    assert not held("q", [noisy, again]).noisy
 
 
 def test_most_repetitions_decide_and_what_did_not_run_does_not():

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamlanes.record import Record, StatusName
+from streamlanes.record import FlagName, Record, StatusName
 from streamlanes.words import number, plain
 
 
@@ -51,6 +51,7 @@ class Held:
     holds: int
     breaks_at: int | None
     first: tuple[str, ...]
+    noisy: bool = False
 
 
 def broken(record: Record) -> list[str]:
@@ -63,15 +64,16 @@ def broken(record: Record) -> list[str]:
 def held(name: str, records: Sequence[Record]) -> Held:
     """One way over its sizes. A size breaks where most of its repetitions do; what cannot run here at all
     says nothing of it."""
-    sizes: dict[int, list[list[str]]] = defaultdict(list)
+    sizes: dict[int, list[Record]] = defaultdict(list)
     for record in records:
         if record.status.name not in (StatusName.UNSUPPORTED, StatusName.SKIPPED):
-            sizes[record.cell.calls].append(broken(record))
+            sizes[record.cell.calls].append(record)
     holds = 0
     for size in sorted(sizes):
-        breaking = [each for each in sizes[size] if each]
+        breaking = [record for record in sizes[size] if broken(record)]
         if 2 * len(breaking) > len(sizes[size]):
-            return Held(name, holds, size, tuple(breaking[0]))
+            noisy = all(_noisy(record) for record in breaking)
+            return Held(name, holds, size, tuple(broken(breaking[0])), noisy)
         holds = size
     return Held(name, holds, None, ())
 
@@ -83,4 +85,9 @@ def line(of: Held) -> str:
     kept = f"holds {of.holds:,} and " if of.holds else ""
     first, *others = of.first
     also = f"; also {', '.join(others)}" if others else ""
-    return f"{of.name} {kept}breaks at {of.breaks_at:,}: {first}{also}"
+    doubt = " (noisy host)" if of.noisy else ""
+    return f"{of.name} {kept}breaks at {of.breaks_at:,}: {first}{also}{doubt}"
+
+
+def _noisy(record: Record) -> bool:
+    return any(flag.name is FlagName.NOISY_HOST for flag in record.flags)
