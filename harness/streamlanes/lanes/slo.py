@@ -45,7 +45,8 @@ SLOS = (
 @dataclass(frozen=True)
 class Held:
     """How far one way of carrying executions on holds. holds: the most executions below the first break, 0 for
-    none. breaks_at: executions where it breaks, None where it never did; first: what broke there."""
+    none. breaks_at: executions where it breaks, None where it never did; first: what broke there. noisy: every
+    cell that broke there was disturbed by other programs."""
 
     name: str
     holds: int
