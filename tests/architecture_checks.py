@@ -32,7 +32,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Carried:
-    """What an architecture made of them. errors: what came out of `run`, None for an execution that ended well."""
+    """What an architecture made of them. errors: what came out of `run`, None where it ended well."""
 
     errors: list[BaseException | None]
     left: Mapping[int, int]

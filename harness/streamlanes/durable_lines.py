@@ -84,7 +84,9 @@ def cells_lines(found: CellsKilled) -> list[str]:
 
 def agents_heads() -> str:
     """The head of the table that `agents_line` fills as the runs end."""
-    return _agents_row(("agents", "groups", "chat", "admin", "an agent", "wakes", "batch", "threads", "awake", ""))
+    return _agents_row(
+        ("agents", "groups", "chat", "admin", "an agent", "wakes", "batch", "threads", "awake", "")
+    )
 
 
 def agents_line(ran: Ran) -> str:
@@ -110,7 +112,9 @@ def agents_answer(all_ran: Sequence[Ran]) -> list[str]:
     if rooms:
         found = ", ".join(f"{ran.messages / ran.agents:.0f} with {ran.agents}" for ran in rooms)
         would = last.agents * (last.agents - 1)
-        said.append(f"in one room an agent takes {found}; all {last.agents:,} there would take {would:,} messages")
+        said.append(
+            f"in one room an agent takes {found}; all {last.agents:,} there would take {would:,} messages"
+        )
     said.append(
         f"{last.agents:,} agents had {last.threads} threads, {grown[0].agents:,} had {grown[0].threads}; "
         f"tasks only those awake, at most {max(ran.awake for ran in all_ran)}"

@@ -185,7 +185,10 @@ AXES = {
     ),
     "architecture": ("", "how executions are carried on; `checkpoints` is `run_with_checkpoint`"),
     "steps": ("", "super-steps of an execution; null where the time alone ends it"),
-    "run_s": ("s", "after which every execution ends with the step it is in; null where its steps alone end it"),
+    "run_s": (
+        "s",
+        "after which every execution ends with the step it is in; null where its steps alone end it",
+    ),
     "state_bytes": ("B", "of a step's state, as JSON"),
     "retry": (
         "",

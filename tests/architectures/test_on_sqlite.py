@@ -72,18 +72,21 @@ def test_what_a_dead_process_had_claimed_is_done_by_another(tmp_path: Path):
     """The first process is stopped in the middle of every step that it has."""
     where = grounds(str(tmp_path / "s.db"), 3)
 
+    stopped = []
+
     class Stuck(Steps):
         async def work(self, execution: int, step: int) -> Made:
             if step == 1:
+                stopped.append(execution)
                 await asyncio.Event().wait()
             return await super().work(execution, step)
 
     async def die() -> None:
-        first, stuck = Queue(where, visible_s=0.5), Stuck([3, 3, 3])
+        first = Queue(where, visible_s=0.5)
         first.open()
-        await first.start(stuck, Looping())
+        await first.start(Stuck([3, 3, 3]), Looping())
         runs = [asyncio.create_task(first.run(number)) for number in range(3)]
-        while sum(map(len, stuck.kept_steps.values())) < 3:
+        while len(stopped) < 3:
             await asyncio.sleep(0.001)
         await first.stop()
         for run in runs:
@@ -92,6 +95,7 @@ def test_what_a_dead_process_had_claimed_is_done_by_another(tmp_path: Path):
         first.close()
 
     asyncio.run(die())
+    assert sorted(stopped) == [0, 1, 2]
     steps = Steps([3, 3, 3])
     found = carried(Queue(where), steps)
     assert found.errors == [None] * 3

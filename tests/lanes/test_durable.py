@@ -159,9 +159,7 @@ def cell(store: str | None = "sqlite-full", backend: str = "asyncio", client: st
 def recorded(rate: float = 1.0, **axes: object) -> Record:
     """A record whose clock ran so many times as fast."""
     found = made()
-    readings = tuple(
-        replace(each, done=round(each.done * rate)) for each in found.timed.readings
-    )
+    readings = tuple(replace(each, done=round(each.done * rate)) for each in found.timed.readings)
     return record(cell(**axes), LANE, {}, replace(found, timed=replace(found.timed, readings=readings)))
 
 

@@ -107,7 +107,13 @@ def test_the_app_says_what_is_there_and_what_is_not(server: Local, schema: str):
     finally:
         web.close()
     assert [status for status, _ in said] == [200, 409, 404, 404, 404, 422]
-    assert said[0][1] == {"execution": 0, "step": 2, "version": 3, "owner": said[0][1]["owner"], "status": "done"}
+    assert said[0][1] == {
+        "execution": 0,
+        "step": 2,
+        "version": 3,
+        "owner": said[0][1]["owner"],
+        "status": "done",
+    }
     assert said[1][1] == {"detail": "execution 0 is there already"}
     assert said[2][1] == {"detail": "there is no execution 1; begin it with POST"}
     assert said[3][1] == {"detail": "there is no execution 3; there are 3, from 0"}

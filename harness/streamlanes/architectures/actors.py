@@ -30,7 +30,9 @@ class Actors:
         self._database = self._grounds.open_database()
         self.durability = self._database.durability
         self._queue = AgentQueue(self._database)
-        self._queue.enroll({f"{number}": _pair(number) for number in range(self._grounds.executions)}).result()
+        self._queue.enroll(
+            {f"{number}": _pair(number) for number in range(self._grounds.executions)}
+        ).result()
 
     async def start(self, steps: Steps, waits: Waits) -> None:
         """Start the worker."""

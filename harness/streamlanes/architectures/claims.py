@@ -96,7 +96,9 @@ class Claims:
         return self._database.submit(Work(None, do))
 
     def put(self, execution: int) -> "Future[bool]":
-        """Have the first job of an execution there; answered with whether it is new: one that was consumed is not."""
+        """Have the first job of an execution there; answered with whether it is new.
+
+        One that was consumed is not."""
         job = {"execution": execution, "step": 0}
         return self._database.submit(Write(None, ((_PUT, job),), lambda done: done[0].changed == 1))
 

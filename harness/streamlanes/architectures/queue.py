@@ -1,13 +1,13 @@
 """A claim-table queue with a state store: a job a step, consumers that know nothing of each other."""
 
 import asyncio
-import contextlib
 from collections.abc import Mapping
 from dataclasses import asdict
 
 from streamlanes.architectures.claims import Claims, Delivery
 from streamlanes.architectures.endings import Endings
 from streamlanes.durable.architecture import Grounds, Steps
+from streamlanes.durable.bell import Bell
 from streamlanes.durable.state import encode
 from streamlanes.durable.waits import Waits
 
@@ -38,7 +38,7 @@ class Queue:
         """Start who claims."""
         self._steps, self._waits = steps, waits
         self._endings = Endings()
-        self._bell = asyncio.Event()
+        self._bell = Bell()
         self._consumers: set[asyncio.Task[None]] = set()
         self._claiming = asyncio.create_task(self._claim())
         self._endings.watch(self._claiming)
@@ -47,7 +47,7 @@ class Queue:
         """Put the first job there and wait until the last one is consumed."""
         ended = self._endings.expect(execution)
         await self._waits.result(self._claims.put(execution))
-        self._bell.set()
+        self._bell.ring()
         await ended
 
     def left(self) -> Mapping[int, int]:
@@ -76,7 +76,7 @@ class Queue:
     async def _claim(self) -> None:
         """A consumer for each job that is claimed, while there are places."""
         while True:
-            self._bell.clear()
+            self._bell.silence()
             free = self._grounds.executions - len(self._consumers)
             if free:
                 for delivery in await self._waits.result(self._claims.claim(free, self._visible_s)):
@@ -84,8 +84,7 @@ class Queue:
                     task = asyncio.create_task(self._consume(delivery))
                     self._consumers.add(task)
                     task.add_done_callback(self._consumers.discard)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._bell.wait(), self._poll_s)
+            await self._bell.wait(self._poll_s)
 
     async def _consume(self, delivery: Delivery) -> None:
         """Do a step, keep it, and have the next one there."""
@@ -102,4 +101,4 @@ class Queue:
         except Exception as error:
             self._endings.over(execution, error)
         finally:
-            self._bell.set()
+            self._bell.ring()

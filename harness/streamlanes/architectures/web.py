@@ -48,9 +48,7 @@ class Web:
         self._endings = Endings()
         self._carriers, self._hall = Carriers(self._rows, steps, waits), Hall()
         self._listener = await self._listening()
-        app = make_app(
-            self._rows, self._heard(), self._carriers, self._hall, waits, self._grounds.executions
-        )
+        app = make_app(self._rows, self._heard(), self._carriers, self._hall, waits, self._grounds.executions)
         config = uvicorn.Config(
             app,
             log_config=None,

@@ -179,4 +179,3 @@ class Executions(Calls):
         if isinstance(looks, list) and looks:
             return float(np.mean(looks))
         return Missing("the server is somebody's own, and its disk cannot be reached")
-

@@ -10,7 +10,7 @@ from streamlanes.words import number, plain
 
 @dataclass(frozen=True, kw_only=True)
 class Slo:
-    """One bound. most, least: what a figure must not pass; a figure that a cell does not have breaks nothing."""
+    """One bound. most, least: what a figure must not pass; one that a cell does not have breaks nothing."""
 
     path: str
     says: str
@@ -44,9 +44,12 @@ SLOS = (
 
 @dataclass(frozen=True)
 class Held:
-    """How far one way of carrying executions on holds. holds: the most executions below the first break, 0 for
-    none. breaks_at: executions where it breaks, None where it never did; first: what broke there. noisy: every
-    cell that broke there was disturbed by other programs."""
+    """How far one way of carrying executions on holds.
+
+    holds: the most executions below the first break, 0 for none. breaks_at: executions where it breaks, None
+    where it never did. first: what broke there, the gravest first. noisy: every cell that broke there was
+    disturbed by other programs.
+    """
 
     name: str
     holds: int
@@ -82,7 +85,11 @@ def held(name: str, records: Sequence[Record]) -> Held:
 def line(of: Held) -> str:
     """The same in words."""
     if of.breaks_at is None:
-        return f"{of.name} holds {of.holds:,}, the most that were tried" if of.holds else f"{of.name} did not run"
+        return (
+            f"{of.name} holds {of.holds:,}, the most that were tried"
+            if of.holds
+            else f"{of.name} did not run"
+        )
     kept = f"holds {of.holds:,} and " if of.holds else ""
     first, *others = of.first
     also = f"; also {', '.join(others)}" if others else ""

@@ -42,8 +42,12 @@ _FENCE = "WHERE name = :name AND token = :token AND due > {now}"
 _ANSWER = "UPDATE agents SET stage = 'response', memory = :memory " + _FENCE + " AND stage = 'processing'"
 _WRITE = """INSERT INTO mail (key, sender, sent, recipient, family, place, wake, text)
 VALUES (:key, :sender, :sent, :to, :family, :place, 0, :text) ON CONFLICT DO NOTHING"""
-_SETTLE = """UPDATE agents SET stage = 'idle', due = CASE WHEN waiting > 0 THEN {now} ELSE NULL END
-""" + _FENCE + " AND stage = 'response'"
+_SETTLE = (
+    """UPDATE agents SET stage = 'idle', due = CASE WHEN waiting > 0 THEN {now} ELSE NULL END
+"""
+    + _FENCE
+    + " AND stage = 'response'"
+)
 _OUT = """SELECT recipient, count(*) FROM mail WHERE sender = :name AND place = 'out'
 GROUP BY recipient ORDER BY recipient"""
 _DISPATCH = "UPDATE mail SET place = 'in' WHERE sender = :name AND place = 'out'"
@@ -214,7 +218,14 @@ class AgentQueue:
         )
 
     def _taken(
-        self, transaction: Transaction, owner: str, lease_s: float, name: str, stage: str, wake: int, memory: str
+        self,
+        transaction: Transaction,
+        owner: str,
+        lease_s: float,
+        name: str,
+        stage: str,
+        wake: int,
+        memory: str,
     ) -> Wake:
         fresh = stage == Stage.IDLE
         now = Stage.PROCESSING if fresh else Stage(stage)

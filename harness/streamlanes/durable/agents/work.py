@@ -6,7 +6,6 @@ for mail that other processes dispatch, and for leases of workers that died.
 """
 
 import asyncio
-import contextlib
 import os
 import secrets
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from streamlanes.durable.agents.queue import AgentQueue
 from streamlanes.durable.agents.rules import BadReply
 from streamlanes.durable.agents.values import Handler, Stage, Wake
+from streamlanes.durable.bell import Bell
 from streamlanes.durable.errors import LeaseLost, StateError
 from streamlanes.durable.heart import Heart
 from streamlanes.durable.leases import LEASE_S
@@ -69,7 +69,7 @@ class AgentWorker:
         self._lease_s = lease_s
         self._poll_s = poll_s
         self._dispatched = dispatched
-        self._bell = asyncio.Event()
+        self._bell = Bell()
 
     async def run(self, *, until_quiet: bool = True) -> Worked:
         """Wake agents until no agent of the queue has anything to do, here or at another worker; without
@@ -78,19 +78,18 @@ class AgentWorker:
         tasks: set[asyncio.Task[None]] = set()
         try:
             while True:
-                self._bell.clear()
+                self._bell.silence()
                 free = self._places - len(tasks)
                 taken = await waits.result(self._queue.take(self.owner, free, self._lease_s)) if free else []
                 for wake in taken:
                     heart.hold(wake.lease)
                     task = asyncio.create_task(self._one(wake, waits, heart))
-                    task.add_done_callback(lambda _: self._bell.set())
+                    task.add_done_callback(lambda _: self._bell.ring())
                     tasks.add(task)
                 self.worked.awake = max(self.worked.awake, len(tasks))
                 if not tasks and until_quiet and not self._queue.busy():
                     return self.worked
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._bell.wait(), self._poll_s)
+                await self._bell.wait(self._poll_s)
                 for task in [one for one in tasks if one.done()]:
                     tasks.discard(task)
                     task.result()
@@ -102,7 +101,7 @@ class AgentWorker:
 
     def look(self) -> None:
         """Look for mail now; in the event loop."""
-        self._bell.set()
+        self._bell.ring()
 
     async def _one(self, wake: Wake, waits: Looping, heart: Heart) -> None:
         """One wake-up, from its batch to its dispatch."""
