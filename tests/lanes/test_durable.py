@@ -8,12 +8,14 @@ import pytest
 
 from facts_made import MS, ORIGIN_NS, facts, schedule, timed
 from streamlanes.cells import Axes, Cell, check
+from streamlanes.durable.points import Point
 from streamlanes.errors import UserError
+from streamlanes.estimate import seconds
 from streamlanes.facts import CpuReading, Facts, Missing
 from streamlanes.lanes import lane
 from streamlanes.lanes.durable import LANE, STORES
 from streamlanes.lanes.executions import COLUMNS, Executions
-from streamlanes.profile import parse
+from streamlanes.profile import load, parse
 from streamlanes.record import Record, StatusName
 from streamlanes.recording import record
 from streamlanes.report import style
@@ -241,3 +243,21 @@ def test_a_job_is_told_all_it_needs():
 def test_every_store_has_a_look_of_its_own():
     assert set(style.STORES) == set(STORES)
     assert len({one.colour for one in style.STORES.values()}) == len(STORES)
+
+
+def test_a_cell_lasts_as_long_as_its_executions_go_on():
+    asked = cell(run_s=30)
+    plan = build(asked.load(), asked.calls)
+    assert asked.budget(plan) == pytest.approx(2 * 30 + LANE.extra_s)
+    assert seconds(asked) > 30
+    by_steps = cell(steps=5)
+    assert by_steps.budget(plan) == pytest.approx(2 * plan.ideal_wall_s + LANE.extra_s)
+    assert LANE.lasts_s(cell()) == 12, "10 s and the edges"
+
+
+def test_the_built_in_profile_asks_for_what_there_is_and_takes_ten_minutes_at_most():
+    profile = load("durable")
+    made = profile.expand()
+    assert {each.lane for each in made} == {"durable", "chaos"}
+    assert {each.axes.point for each in made if each.lane == "chaos"} == set(Point)
+    assert sum(map(seconds, made)) <= 600

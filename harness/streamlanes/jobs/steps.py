@@ -48,6 +48,7 @@ class LaneSteps:
         self._run_ns = run_ns
         self._until_ns = 0
         state = state_of(state_bytes)
+        self._useful_bytes = len(state["text"]) + AROUND
         self._more, self._last = Made(state, last=False), Made(state, last=True)
         self._begun = [-1] * calls
         self._made_ns = [0] * calls
@@ -108,4 +109,4 @@ class LaneSteps:
 
     def facts(self) -> dict[str, Any]:
         """Bytes of a step that somebody wanted kept."""
-        return {"useful_bytes": len(self._more.state["text"]) + AROUND}
+        return {"useful_bytes": self._useful_bytes}
