@@ -81,9 +81,7 @@ def test_when_the_time_is_over_the_step_under_way_is_the_last(
     assert done(some.work(0, 1)).last is True
 
 
-def test_acknowledgements_are_stamped_in_a_ring(
-    tabled: tuple[Table, Table], monkeypatch: pytest.MonkeyPatch
-):
+def test_acknowledgements_are_stamped_in_a_ring(tabled: tuple[Table, Table], monkeypatch: pytest.MonkeyPatch):
     now = [0]
     monkeypatch.setattr(module, "now_ns", lambda: now[0])
     some = steps(tabled, limit=None)

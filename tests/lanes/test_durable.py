@@ -159,9 +159,7 @@ def cell(store: str | None = "sqlite-full", backend: str = "asyncio", client: st
 def recorded(rate: float = 1.0, **axes: object) -> Record:
     """A record whose clock ran so many times as fast."""
     found = made()
-    readings = tuple(
-        replace(each, done=round(each.done * rate)) for each in found.timed.readings
-    )
+    readings = tuple(replace(each, done=round(each.done * rate)) for each in found.timed.readings)
     return record(cell(**axes), LANE, {}, replace(found, timed=replace(found.timed, readings=readings)))
 
 
@@ -178,7 +176,8 @@ def test_the_record_has_its_own_group_and_the_answer_its_lines():
     assert said == [
         "DURABLE 4 executions of bare steps under asyncio, steps/s: none 8,000 (acknowledged p99 3.0 ms), "
         "sqlite-full 400 (acknowledged p99 3.0 ms); a sync takes 250 us here",
-        "        group commit over a commit a step, 4 executions of bare steps under asyncio: sqlite-full 10.0x",
+        "        group commit over a commit a step, 4 executions of bare steps under asyncio: "
+        "sqlite-full 10.0x",
         "        of 2,400 steps acknowledged: 0 lost, 0 duplicated",
     ]
 

@@ -1,4 +1,4 @@
-"""The job of the durable lane: one execution, step after step, until the time is over or its steps are done."""
+"""The job of the durable lane: one execution, step after step, until its time or its steps are over."""
 
 import time
 from collections.abc import Mapping
@@ -175,7 +175,7 @@ class DurableJob(Job):
 
 
 def _watch(sync_ms: float) -> "Watch | None":
-    """A VFS that counts syncs and delays them; None where SQLite cannot be reached and need not be delayed."""
+    """A VFS that counts syncs and delays them; None where SQLite cannot be reached and need not wait."""
     from streamlanes.durable import vfs
 
     try:

@@ -32,7 +32,7 @@ class LaneSteps:
     steps, which do nothing.
     """
 
-    def __init__(  # noqa: PLR0913  # what a step is made of
+    def __init__(  # what a step is made of
         self,
         setting: Setting,
         samples: Table,
@@ -52,7 +52,9 @@ class LaneSteps:
         self._more, self._last = Made(state, last=False), Made(state, last=True)
         self._begun = [-1] * calls
         self._made_ns = [0] * calls
-        self._columns = {name: samples[name] for name in ("kept", "first_kept", "last_kept", "again", "twice")}
+        self._columns = {
+            name: samples[name] for name in ("kept", "first_kept", "last_kept", "again", "twice")
+        }
         self._acked_at, self._ack = samples["acked_at"], samples["ack"]
         self._size = len(self._ack)
         self._numbers = itertools.count()

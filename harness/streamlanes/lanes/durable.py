@@ -302,7 +302,9 @@ def _check(cell: "Cell") -> None:
     axes, waits = cell.axes, BACKENDS[cell.backend].waits
     if cell.backend not in BACKENDS_OF_LANE:
         *most, last = BACKENDS_OF_LANE
-        raise UserError(f"lane durable takes {', '.join(most)} or {last}, not {cell.backend}; name one with -b")
+        raise UserError(
+            f"lane durable takes {', '.join(most)} or {last}, not {cell.backend}; name one with -b"
+        )
     if axes.store is not None and axes.store not in STORES:
         raise unknown("store", axes.store, STORES)
     name = axes.architecture or CHECKPOINTS
@@ -318,7 +320,7 @@ def _check(cell: "Cell") -> None:
         for axis in axes.set_values():
             if axis in OF_WORKLOADS and axis != "seed":
                 raise UserError(
-                    f"{axis} means nothing to steps that do nothing; name a client (-c streams) or leave it out"
+                    f"{axis} means nothing to steps that do nothing; name a client (-c) or leave it out"
                 )
 
 
@@ -421,9 +423,7 @@ LANE = Lane(
         "work.cpu_us_per_unit",
     ),
     compared=("work.per_s", "durable.ack_ms.p99", "work.cpu_us_per_unit"),
-    usual=Usual(
-        backends=("asyncio",), client=BARE, workload="documents", calls=100, sweep={"store": STORES}
-    ),
+    usual=Usual(backends=("asyncio",), client=BARE, workload="documents", calls=100, sweep={"store": STORES}),
     backends=BACKENDS_OF_LANE,
     clients={
         BARE: ClientInfo(
