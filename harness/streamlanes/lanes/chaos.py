@@ -155,7 +155,8 @@ def _answer(records: Sequence[Record]) -> list[str]:
         points = _many(len({record.cell.axes["point"] for record in some}), "point")
         lines.append(
             f"CHAOS   {name}: {_many(kills, 'kill')} at {points}: {plain(lost)} lost, "
-            f"{plain(twice)} duplicated, {plain(false)} false done, {plain(undone)} unfinished; {plain(redone)} steps redone"
+            f"{plain(twice)} duplicated, {plain(false)} false done, {plain(undone)} unfinished; "
+            f"{plain(redone)} steps redone"
         )
         lines += _way_back([record for record in some if record.cell.axes["strike"] == "kill"])
     return lines
