@@ -222,7 +222,7 @@ class AgentChecks:
         assert (wake.agent, wake.number, [mail.text for mail in wake.batch]) == ("b1", 1, ["go"])
 
     def test_idle_agents_hold_no_thread_and_no_task(self, database: Database):
-        queue, talk = AgentQueue(database), Talk([10] * 30)
+        queue, talk = AgentQueue(database), Talk([5] * 20)
         queue.enroll(talk.groups()).result()
         seen: list[tuple[int, int]] = []
 

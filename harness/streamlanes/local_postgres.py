@@ -24,8 +24,8 @@ VARIABLE = "STREAMLANES_POSTGRES_DSN"
 
 @dataclass(frozen=True)
 class Local:
-    """A server. restart: end it as a crash would and start it again; None where it is not ours to end. folder:
-    of its data; None likewise."""
+    """A server. restart: end it as a crash would and start it again; None where it is not ours to end.
+    folder: of its data; None likewise."""
 
     dsn: str
     restart: Callable[[], None] | None

@@ -181,7 +181,7 @@ AXES = {
     "group_commit": ("", "whether requests that wait share a commit; else each has its own"),
     "sync_ms": (
         "ms",
-        "added to each sync of the store: slept by SQLite's VFS, by a PostgreSQL before each flush of its log",
+        "added to each sync of the store: slept by SQLite's VFS, by PostgreSQL before each flush of its log",
     ),
     "architecture": ("", "how executions are carried on; `checkpoints` is `run_with_checkpoint`"),
     "steps": ("", "super-steps of an execution; null where the time alone ends it"),
@@ -250,8 +250,8 @@ INTERPRETER = {
     "fsync": "whether the server syncs at all: `off` promises nothing",
     "synchronous_commit": "whether an answer waits for the sync",
     "wal_sync_method": "how the server syncs its log",
-    "fsync_us": "a sync in the store's folder before and after the run, medians, us; absent where the server is "
-    "somebody's own",
+    "fsync_us": "a sync in the store's folder before and after the run, medians, us; absent where the server "
+    "is somebody's own",
     "useful_bytes": "of a step's state, as JSON",
     "syncs": "of the store while executions ran; null where they cannot be counted",
     "written_bytes": "in that time",

@@ -19,8 +19,8 @@ from streamlanes.cells import Cell
 from streamlanes.children import Child, Gone, Launcher
 from streamlanes.errors import UserError
 from streamlanes.facts import CallStamps, CpuReading, Facts, MemoryPass, ProviderStamps, TimedPass
-from streamlanes.lanes import lane as lane_named
 from streamlanes.interpreters import without_folders
+from streamlanes.lanes import lane as lane_named
 from streamlanes.lanes.base import Lane, Place
 from streamlanes.limits import cpu_sets
 from streamlanes.mishaps import Mishaps
@@ -315,7 +315,7 @@ class Bench:
             server = _server(placed.server)
             yield Up(child, members(child.pid), tables, serving, startup_s, word["facts"], server)
 
-    def _spec(  # noqa: PLR0913, PLR0917  # all that a cell is told
+    def _spec(  # all that a cell is told
         self,
         cell: Cell,
         schedule: Schedule,
@@ -470,7 +470,7 @@ def _placed(lane: Lane, cell: Cell) -> Iterator[Place]:
 
 
 def _server(pid: int | None) -> tuple[int, ...]:
-    """A server's processes as they are now: each has a group of its own, so they are found by their parent."""
+    """A server's processes as they are now. Each has a group of its own: they are found by their parent."""
     if pid is None:
         return ()
     try:

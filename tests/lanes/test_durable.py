@@ -9,7 +9,9 @@ import pytest
 from facts_made import MS, ORIGIN_NS, facts, schedule, timed
 from streamlanes.cells import Axes, Cell, check
 from streamlanes.durable.architectures import ARCHITECTURES
+from streamlanes.durable.points import Point
 from streamlanes.errors import UserError
+from streamlanes.estimate import seconds
 from streamlanes.facts import CpuReading, Facts, Missing
 from streamlanes.lanes import lane
 from streamlanes.lanes.durable import LANE, STORES
@@ -176,7 +178,8 @@ def test_the_record_has_its_own_group_and_the_answer_its_lines():
     assert said == [
         "DURABLE 4 executions of bare steps under asyncio, steps/s: none 8,000 (acknowledged p99 3.0 ms), "
         "sqlite-full 400 (acknowledged p99 3.0 ms); a sync takes 250 us here",
-        "        group commit over a commit a step, 4 executions of bare steps under asyncio: sqlite-full 10.0x",
+        "        group commit over a commit a step, 4 executions of bare steps under asyncio: "
+        "sqlite-full 10.0x",
         "        of 2,400 steps acknowledged: 0 lost, 0 duplicated",
     ]
 
@@ -294,3 +297,21 @@ def test_every_architecture_has_a_look_of_its_own():
     assert queue == style.ARCHITECTURES["queue"]
     stormed = style.look(Line("asyncio", (("architecture", "queue"), ("retry", "backoff"))))
     assert (stormed.colour, stormed.marker) == (queue.colour, queue.marker)
+
+
+def test_a_cell_lasts_as_long_as_its_executions_go_on():
+    asked = cell(run_s=30)
+    plan = build(asked.load(), asked.calls)
+    assert asked.budget(plan) == pytest.approx(2 * 30 + LANE.extra_s)
+    assert seconds(asked) > 30
+    by_steps = cell(steps=5)
+    assert by_steps.budget(plan) == pytest.approx(2 * plan.ideal_wall_s + LANE.extra_s)
+    assert LANE.lasts_s(cell()) == 12, "10 s and the edges"
+
+
+def test_the_built_in_profile_asks_for_what_there_is_and_takes_ten_minutes_at_most():
+    profile = load("durable")
+    made = profile.expand()
+    assert {each.lane for each in made} == {"durable", "chaos"}
+    assert {each.axes.point for each in made if each.lane == "chaos"} == set(Point)
+    assert sum(map(seconds, made)) <= 600

@@ -27,7 +27,13 @@ def durable_bench() -> Iterator[Bench]:
 
 
 def measured(
-    bench: Bench, store: str, backend: str = "asyncio", client: str = "none", *, memory: bool = False, **axes: object
+    bench: Bench,
+    store: str,
+    backend: str = "asyncio",
+    client: str = "none",
+    *,
+    memory: bool = False,
+    **axes: object,
 ) -> Record:
     what = Cell(
         lane="durable",
@@ -51,8 +57,9 @@ def whole(made: Record) -> None:
     assert made.durable["lost"] == made.durable["duplicated"] == made.durable["redone"] == 0
 
 
-@pytest.mark.parametrize("backend", ["asyncio", "uvloop", "threads"])
-@pytest.mark.parametrize("store", ["none", "sqlite-normal", "sqlite-full"])
+@pytest.mark.parametrize(
+    ("store", "backend"), [("none", "asyncio"), ("sqlite-normal", "uvloop"), ("sqlite-full", "threads")]
+)
 def test_every_step_is_kept_under_every_backend(durable_bench: Bench, store: str, backend: str):
     made = measured(durable_bench, store, backend)
     whole(made)
@@ -84,7 +91,10 @@ def test_a_commit_a_step_syncs_each_and_a_delay_is_slept_in_each(durable_bench: 
 
 
 def test_a_cell_that_goes_on_for_a_time_has_its_window(durable_bench: Bench):
-    made = measured(durable_bench, "sqlite-normal", memory=True, steps=None, run_s=1.0)
+    before = set(os.listdir(tempfile.gettempdir()))
+    made = measured(durable_bench, "sqlite-normal", memory=True, steps=None, run_s=0.6)
+    left = set(os.listdir(tempfile.gettempdir())) - before
+    assert not [name for name in left if name.startswith("streamlanes-steps-")]
     assert made.status.name is StatusName.OK
     assert made.durable["window_s"] > 0
     assert made.work["per_s"] > 0
@@ -111,7 +121,8 @@ def test_on_postgres_too(durable_bench: Bench, backend: str):
     try:
         made = measured(durable_bench, "postgres", backend, sync_ms=1)
     except CellEnded as ended:
-        assert ended.status.name is StatusName.UNSUPPORTED, ended.status
+        if ended.status.name is not StatusName.UNSUPPORTED:
+            raise
         pytest.skip(f"not tested: {ended.status.reason}")
     whole(made)
     assert made.interpreter["fsync"] == "on"
@@ -120,13 +131,6 @@ def test_on_postgres_too(durable_bench: Bench, backend: str):
     assert made.durable["stored_bytes_per_step"] > 1024
     assert made.durable["connection_wait_us"] >= 0
     assert made.time["wall_s"] >= 0.001 * STEPS, "each commit waited for a delayed flush"
-
-
-def test_nothing_of_a_cell_stays(durable_bench: Bench):
-    before = set(os.listdir(tempfile.gettempdir()))
-    whole(measured(durable_bench, "sqlite-normal"))
-    left = set(os.listdir(tempfile.gettempdir())) - before
-    assert not [name for name in left if name.startswith("streamlanes-steps-")]
 
 
 def test_the_commands_of_both_lanes(tmp_path: Path):
@@ -143,7 +147,9 @@ def test_the_commands_of_both_lanes(tmp_path: Path):
     assert done.returncode == 0, done.stderr
     (made,) = records(done)
     assert made["status"]["name"] == "ok"
-    counted = {name: made["chaos"][name] for name in ("kills", "lost", "duplicated", "false_done", "unfinished")}
+    counted = {
+        name: made["chaos"][name] for name in ("kills", "lost", "duplicated", "false_done", "unfinished")
+    }
     assert counted == {"kills": 1, "lost": 0, "duplicated": 0, "false_done": 0, "unfinished": 0}
     assert made["chaos"]["control_duplicated"] > 0
     assert made["chaos"]["way_back_ms"] > 0

@@ -22,7 +22,9 @@ def strike(cell: Cell) -> Kills:
         hows=(HOWS[strike_of(cell)],),
     )
     with session.opened((store,), at_once=1) as grounds:
-        trials = session.carried_out(plan, Size(executions=cell.calls), grounds, lambda trial: None, at_once=1)
+        trials = session.carried_out(
+            plan, Size(executions=cell.calls), grounds, lambda trial: None, at_once=1
+        )
         with grounds.place(store, "control") as at:
             control = naive_retry(at)
     return Kills(tuple(trials), control)

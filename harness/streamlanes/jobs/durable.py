@@ -1,4 +1,4 @@
-"""The job of the durable lane: one execution, step after step, until the time is over or its steps are done."""
+"""The job of the durable lane: one execution, step after step, until its time or its steps are over."""
 
 import time
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streamlanes.clients.base import Client, Setting, now_ns
 from streamlanes.durable import costs
@@ -18,7 +18,10 @@ from streamlanes.jobs.retrying import Retry
 from streamlanes.jobs.steps import LaneSteps
 from streamlanes.samples import Outcome, Table
 
-NONE, SQLITE, POSTGRES = "none", "sqlite", "postgres"
+if TYPE_CHECKING:
+    from streamlanes.durable.vfs import Watch
+
+NONE, SQLITE = "none", "sqlite"
 WAITS = {
     "async": "streamlanes.durable.looping:Looping",
     "blocking": "streamlanes.durable.waits:Blocking",
@@ -92,13 +95,7 @@ class DurableJob(Job):
             return None
         watch = None
         if asked.store == SQLITE:
-            from streamlanes.durable.vfs import Unavailable, Watch
-
-            try:
-                watch = Watch(asked.sync_ms / 1000)
-            except Unavailable as why:
-                if asked.sync_ms:
-                    raise RuntimeError(f"syncs cannot be delayed here: {why}; leave sync_ms out") from None
+            watch = _watch(asked.sync_ms)
             self._costs = costs.FileCosts(Path(asked.where), watch)
         else:
             from streamlanes.durable.postgres_costs import ServerCosts
@@ -179,6 +176,18 @@ class DurableJob(Job):
     def release(self) -> None:
         """Close the store."""
         self._architecture.close()
+
+
+def _watch(sync_ms: float) -> "Watch | None":
+    """A VFS that counts syncs and delays them; None where SQLite cannot be reached and need not wait."""
+    from streamlanes.durable import vfs
+
+    try:
+        return vfs.Watch(sync_ms / 1000)
+    except vfs.Unavailable as why:
+        if sync_ms:
+            raise RuntimeError(f"syncs cannot be delayed here: {why}; leave sync_ms out") from None
+        return None
 
 
 def _minus(after: int | None, before: int | None) -> int | None:

@@ -54,6 +54,7 @@ class LaneSteps:
         self._draw = random.Random(1)
         self._waits: Waits = Blocking()
         state = state_of(state_bytes)
+        self._useful_bytes = len(state["text"]) + AROUND
         self._more, self._last = Made(state, last=False), Made(state, last=True)
         self._begun = [-1] * calls
         self._made_ns = [0] * calls
@@ -131,4 +132,4 @@ class LaneSteps:
     def facts(self) -> dict[str, Any]:
         """Bytes of a step that somebody wanted kept, and calls that were made."""
         calls = {} if self._stream is None else {"calls_made": next(self._calls_made)}
-        return {"useful_bytes": len(self._more.state["text"]) + AROUND, **calls}
+        return {"useful_bytes": self._useful_bytes, **calls}

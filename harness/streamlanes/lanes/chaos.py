@@ -121,7 +121,7 @@ _METRICS = (
     _count("redone", "steps begun again: the price, not a fault"),
     _figure("redone_per_kill", "steps", "those over the kills",
             lambda k: k.counted("redone") / len(k.struck) if k.struck else Missing("no worker was struck")),
-    _figure("refused", "", "executions that a worker found to be no longer its own: its write changed nothing",
+    _figure("refused", "", "executions that a worker found to be its own no more: its write changed nothing",
             lambda k: sum(trial.refused for trial in k.trials), NEITHER),
     _part("detection_ms", "ms", "from the strike until a lapsed lease was found"),
     _part("detection_share", "", "the same as a share of the lease"),
@@ -154,8 +154,9 @@ def _answer(records: Sequence[Record]) -> list[str]:
         )
         points = _many(len({record.cell.axes["point"] for record in some}), "point")
         lines.append(
-            f"CHAOS   {name}: {_many(kills, 'kill')} at {points}: {plain(lost)} lost, {plain(twice)} duplicated, "
-            f"{plain(false)} false done, {plain(undone)} unfinished; {plain(redone)} steps redone"
+            f"CHAOS   {name}: {_many(kills, 'kill')} at {points}: {plain(lost)} lost, "
+            f"{plain(twice)} duplicated, {plain(false)} false done, {plain(undone)} unfinished; "
+            f"{plain(redone)} steps redone"
         )
         lines += _way_back([record for record in some if record.cell.axes["strike"] == "kill"])
     return lines

@@ -347,7 +347,7 @@ def _check(cell: "Cell") -> None:
         for axis in axes.set_values():
             if (axis in OF_WORKLOADS and axis != "seed") or axis == "retry":
                 raise UserError(
-                    f"{axis} means nothing to steps that do nothing; name a client (-c streams) or leave it out"
+                    f"{axis} means nothing to steps that do nothing; name a client (-c) or leave it out"
                 )
 
 

@@ -12,7 +12,8 @@ from streamlanes.samples import Outcome
 from streamlanes.workload import Ns
 
 COLUMNS = ("kept", "first_kept", "last_kept", "again", "twice", "left")
-"""What the job stamps of an execution; see jobs.steps.LaneSteps. left: steps that its store holds at the end."""
+"""What the job stamps of an execution; see jobs.steps.LaneSteps. left: steps that the store holds at the
+end."""
 ROWS = {"acked_at": 1 << 19, "ack": 1 << 19}
 """The latest acknowledgements: as many as any store here gave in 12 s, and 8 MiB."""
 PARTS = 5
