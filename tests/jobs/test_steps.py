@@ -167,3 +167,17 @@ def test_when_the_time_is_over_nobody_asks_again(
 
 def test_bare_steps_make_no_calls(tabled: tuple[Table, Table]):
     assert "calls_made" not in steps(tabled).facts()
+
+
+def test_nobody_waits_beyond_the_end_to_ask_again(
+    tabled: tuple[Table, Table], monkeypatch: pytest.MonkeyPatch
+):
+    now = [1_000]
+    monkeypatch.setattr(module, "now_ns", lambda: now[0])
+    monkeypatch.setattr(module, "wait_s", lambda retry, attempt, draw: 5.0)
+    tabled[0]["header"][ORIGIN] = 1_000
+    some = steps(tabled, Client(REFUSED, Outcome.OK), limit=None, run_ns=2_000_000_000, retry=Retry.BACKOFF)
+    sleeps = Sleeps()
+    done(some.open(sleeps))
+    done(some.work(0, 0))
+    assert sleeps.seconds == [2.0]

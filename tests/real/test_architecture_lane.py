@@ -63,7 +63,7 @@ def test_the_rows_behind_their_app(durable_bench: Bench):
 
 def test_a_storm_takes_more_calls_than_steps_and_backoff_takes_fewer(durable_bench: Bench):
     """Six executions that want thirty calls a second of a provider that lets six through."""
-    asked = {"store": "sqlite-normal", "run_s": 2.0, "tokens": 2, "ttft_ms": 100, "ramp_s": 0.1}
+    asked = {"store": "sqlite-normal", "run_s": 1.5, "tokens": 2, "ttft_ms": 100, "ramp_s": 0.1}
     calls = {}
     for retry in ("at-once", "backoff"):
         made = measured(

@@ -2,6 +2,7 @@
 
 import base64
 import itertools
+import math
 import random
 from typing import Any
 
@@ -91,7 +92,7 @@ class LaneSteps:
             await self._called(self._stream, execution)
         now = now_ns()
         self._made_ns[execution] = now
-        return self._last if self._over(now) or step + 1 == self._limit else self._more
+        return self._last if self._left_s(now) <= 0 or step + 1 == self._limit else self._more
 
     def kept(self, execution: int, step: int) -> None:
         """See durable.architecture.Steps."""
@@ -116,18 +117,19 @@ class LaneSteps:
             how = Outcome(self._scratch["outcome"][execution])
             if how is Outcome.OK:
                 return
-            refused = how is Outcome.STATUS_4XX and not self._over(now_ns())
+            left_s = self._left_s(now_ns())
+            refused = how is Outcome.STATUS_4XX and left_s > 0
             pause_s = wait_s(self._retry, attempt, self._draw) if refused else None
             if pause_s is None:
                 raise StepFailed(f"the call of a step ended as {how.name.lower()}")
-            await self._waits.sleep(pause_s)
+            await self._waits.sleep(min(pause_s, left_s))
 
-    def _over(self, now: int) -> bool:
-        """Whether executions are to end. The origin is known once jobs run."""
+    def _left_s(self, now: int) -> float:
+        """Until executions are to end. The origin is known once jobs run."""
         if self._run_ns is None:
-            return False
+            return math.inf
         self._until_ns = self._until_ns or self._header[ORIGIN] + self._run_ns
-        return now >= self._until_ns
+        return (self._until_ns - now) / 1e9
 
     def facts(self) -> dict[str, Any]:
         """Bytes of a step that somebody wanted kept, and calls that were made."""
