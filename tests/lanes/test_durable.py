@@ -272,7 +272,7 @@ def test_several_architectures_are_told_apart_by_what_breaks_first():
     slow = made({"ack": np.full(EXECUTIONS * STEPS, 150 * MS)})
     queue = record(cell(architecture="queue"), LANE, {}, slow)
     said = LANE.answer([recorded(), queue])
-    assert "        sqlite-full holds 4, the most that were tried" in said
+    assert "        checkpoints on sqlite-full holds 4, the most that were tried" in said
     assert "        queue on sqlite-full breaks at 4: acknowledged within 150 ms at p99 (100 at most)" in said
     assert not any("holds" in each for each in LANE.answer([recorded()])), "one has nothing to be told from"
 

@@ -83,7 +83,7 @@ class Queue:
                     self._redelivered += delivery.times > 1
                     task = asyncio.create_task(self._consume(delivery))
                     self._consumers.add(task)
-                    task.add_done_callback(self._consumers.discard)
+                    task.add_done_callback(self._over)
             await self._bell.wait(self._poll_s)
 
     async def _consume(self, delivery: Delivery) -> None:
@@ -100,5 +100,8 @@ class Queue:
                 self._endings.over(execution)
         except Exception as error:
             self._endings.over(execution, error)
-        finally:
-            self._bell.ring()
+
+    def _over(self, task: "asyncio.Task[None]") -> None:
+        """Its place is free, and the next job may be there."""
+        self._consumers.discard(task)
+        self._bell.ring()

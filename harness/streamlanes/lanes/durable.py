@@ -228,7 +228,8 @@ def _architectures(records: Sequence[Record]) -> list[str]:
         retry = record.cell.axes.get("retry")
         asks = f", retry {retry}" if retry not in (None, RETRY) else ""
         under = "" if record.cell.backend == "asyncio" else f" under {record.cell.backend}"
-        ways.setdefault(f"{_named(record)}{under}{asks}", []).append(record)
+        way = f"{record.cell.axes.get('architecture')} on {record.cell.axes.get('store')}"
+        ways.setdefault(f"{way}{under}{asks}", []).append(record)
     if len({record.cell.axes.get("architecture") for record in records} - {None}) < 2:
         return []
     return [f"        {slo.line(slo.held(name, some))}" for name, some in ways.items()]
