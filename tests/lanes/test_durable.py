@@ -253,6 +253,10 @@ def test_the_ideal_pace_is_that_of_the_calls_alone():
     found = made(interpreter={**SAID, "calls_made": 1600})
     assert figure(found, "durable.of_ideal") == pytest.approx(400 / ideal)
     assert figure(found, "durable.calls_per_step") == pytest.approx(2.0)
+    short = made(
+        {"last_kept": np.full(EXECUTIONS, ORIGIN_NS + 900 * MS)}, interpreter={**SAID, "calls_made": 1}
+    )
+    assert figure(short, "durable.of_ideal") == Missing("all executions were under way for less than 1 s")
     bare = made()
     assert figure(bare, "durable.of_ideal") == Missing("bare steps have no ideal pace")
     assert isinstance(figure(bare, "durable.calls_per_step"), Missing)

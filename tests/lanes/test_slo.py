@@ -44,6 +44,13 @@ def test_each_bound_is_broken_by_its_figure_and_the_gravest_is_first(
     assert broken(of(10, **changes)) == said
 
 
+def test_a_cell_without_acknowledgements_holds_nothing():
+    path = "durable.ack_ms.p99"
+    figures = {other: value for other, value in GOOD.items() if other != path}
+    made = record(calls=10, lane="durable", figures=figures, missing={path: "an execution kept no step"})
+    assert broken(made) == ["nothing acknowledged to judge: an execution kept no step"]
+
+
 def test_a_cell_that_was_stopped_breaks_by_that():
     assert broken(of(10, status=StatusName.OVER_BUDGET)) == ["over budget"]
 

@@ -5,23 +5,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamlanes.record import FlagName, Record, StatusName
-from streamlanes.words import number, plain
+from streamlanes.words import number, plain, why_missing
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slo:
-    """One bound. most, least: what a figure must not pass; one that a cell does not have breaks nothing."""
+    """One bound. most, least: what a figure must not pass. must: whether a cell without the figure breaks it;
+    else that says nothing."""
 
     path: str
     says: str
     most: float | None = None
     least: float | None = None
+    must: bool = False
 
     def broken_by(self, record: Record) -> str | None:
         """By how much a record breaks it; None where it does not."""
         value = record.figure(self.path)
         if value is None:
-            return None
+            return f"nothing acknowledged to judge: {why_missing(record, self.path)}" if self.must else None
         if self.most == 0 and value > 0:  # a count
             return self.says.format(plain(value))
         if self.most is not None and value > self.most:
@@ -36,7 +38,7 @@ SLOS = (
     Slo(path="durable.duplicated", says="{} steps duplicated", most=0),
     Slo(path="counts.job_error", says="{} executions failed", most=0),
     Slo(path="counts.unfinished", says="{} executions unfinished", most=0),
-    Slo(path="durable.ack_ms.p99", says="acknowledged within {} ms at p99", most=100),
+    Slo(path="durable.ack_ms.p99", says="acknowledged within {} ms at p99", most=100, must=True),
     Slo(path="durable.of_ideal", says="{} of the ideal pace", least=0.9),
 )
 """The gravest first: of several that break at once, that one is named first."""
