@@ -282,5 +282,6 @@ LANE = Lane(
     holds=False,
     about_s=_about_s,
     measured_by="streamlanes.chaos.cell:strike",
+    doubts=frozenset(),  # nothing looks at the host beside its trials
     answer=_answer,
 )  # fmt: skip
