@@ -313,7 +313,8 @@ def _idle(axes: "Axes") -> tuple[str, ...]:
 
 def _resolved(cell: "Cell", schedule: Schedule) -> dict[str, Any]:
     axes, kept = cell.axes, store(cell) != "none"
-    return {
+    unused = [axis for axis in OF_WORKLOADS if axis != "seed"] if cell.client == BARE else []
+    return dict.fromkeys(unused) | {
         "store": axes.store or STORE,
         "group_commit": (axes.group_commit is not False) if kept else None,
         "sync_ms": (axes.sync_ms or 0) if kept else None,

@@ -88,7 +88,8 @@ def look(line: Line) -> Look:
     """The look of a line. A backend outside the table always gets the same one of a few others.
 
     Variants of a backend keep its colour and marker; their dashes grow longer with their name. Ways of
-    CPU work have looks of their own, and so have architectures, and stores.
+    CPU work have looks of their own, and so have architectures and stores; these are paler and dotted without
+    group commit.
     """
     variant = dict(line.variant)
     if variant.get("offload") in OFFLOADS:
@@ -98,6 +99,8 @@ def look(line: Line) -> Look:
         del variant["architecture"]
     else:
         base = STORES.get(variant.pop("store", "")) or LOOKS.get(line.backend)
+    if base is not None and variant.get("group_commit") == "off":
+        return Look(shade(base.colour, 0.55), base.marker, (1, 1.5))
     base = base or _OTHERS[zlib.crc32(line.backend.encode()) % len(_OTHERS)]
     if not variant:
         return base
