@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from streamlanes import durable_logs
 from streamlanes.durable.errors import DurableError
 from streamlanes.errors import UserError
 
@@ -126,3 +127,10 @@ def _kill_runs(kills: int, seed: int, json: bool) -> None:
     else:
         print(*durable_lines.cells_lines(found), sep="\n")
     raise typer.Exit(0 if found.passed else BROKEN)
+
+
+app.command()(durable_logs.trace)
+app.command()(durable_logs.audit)
+app.command()(durable_logs.export)
+app.command("import")(durable_logs.import_)
+app.command()(durable_logs.demo)

@@ -243,6 +243,7 @@ def _lay(connection: Connection, schema: str) -> None:
             return
         for table in TABLES:
             connection.execute(DIALECT.fill(table).encode())
+        connection.execute("DELETE FROM tables")
         connection.execute("INSERT INTO tables (version) VALUES (%s)", (SCHEMA_VERSION,))
 
 

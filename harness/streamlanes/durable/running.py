@@ -21,6 +21,7 @@ from streamlanes.durable.heart import Heart
 from streamlanes.durable.leases import LEASE_S, Leases
 from streamlanes.durable.points import Point, reach
 from streamlanes.durable.state import decode, encode
+from streamlanes.durable.tracing import SpanKind, Trace, noted
 from streamlanes.durable.values import Checkpoint, Claimed, Lease, Message, named
 from streamlanes.durable.waits import Blocking, Waits, drive
 
@@ -70,15 +71,25 @@ class Step:
 class Worker:
     """What a process needs to carry out executions of one database: as many at once as it likes.
 
-    owner: a name for people; two workers may have the same one.
+    owner: a name for people; two workers may have the same one. traced: keep a span of every claim, step
+    and attempt; see tracing.py and `streamlanes durable trace`.
     """
 
-    def __init__(self, database: Database, owner: str | None = None, lease_s: float = LEASE_S) -> None:
+    def __init__(
+        self,
+        database: Database,
+        owner: str | None = None,
+        lease_s: float = LEASE_S,
+        *,
+        traced: bool = False,
+    ) -> None:
         self.owner = owner or f"{os.getpid()}-{secrets.token_hex(2)}"
         self.lease_s = lease_s
+        self.database = database
+        self.trace = Trace(database) if traced else None
         self.store = Checkpoints(database)
         self.leases = Leases(database)
-        self.effects = Effects(database)
+        self.effects = Effects(database, trace=self.trace)
         self.heart = Heart(self.leases, lease_s)
 
     def close(self) -> None:
@@ -119,13 +130,17 @@ async def carry_on(agent: Agent, claimed: Claimed, worker: Worker, waits: Waits)
     of the agent's, so that another may try at once."""
     lease, latest = claimed.lease, claimed.latest
     worker.heart.hold(lease)
+    with noted(worker.trace, lease, SpanKind.CLAIM, worker.owner):
+        pass  # of no length: a worker that dies could not note the end
     try:
         state = decode(lease.thread_id, f"step {latest.step}", latest.state) if latest else None
         number = latest.step + 1 if latest else 0
         while True:
             if worker.heart.lost(lease):
                 raise lost(lease)
-            made, last = await _step(agent, state, Step(lease, number, worker.effects, waits), worker)
+            with noted(worker.trace, lease, SpanKind.STEP, "", step=number):
+                step = Step(lease, number, worker.effects, waits)
+                made, last = await _step(agent, state, step, worker)
             # The next step sees what a worker that resumes would see.
             state = decode(lease.thread_id, f"step {number}", made)
             if last:
