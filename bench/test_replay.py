@@ -45,16 +45,16 @@ async def in_loop(count: int) -> int:
 
 @pytest.mark.parametrize("workflow", [in_thread, in_loop])
 @pytest.mark.usefixtures("awake")
-def test_replay(
-    benchmark: BenchmarkFixture, note: Note, tmp_path: Path, workflow: Callable[[int], object]
-):
+def test_replay(benchmark: BenchmarkFixture, note: Note, tmp_path: Path, workflow: Callable[[int], object]):
     count = ACTIVITIES if benchmark.enabled else 20
     database = SQLite(tmp_path / "s.db", synchronous=Synchronous.NORMAL)
     worker = Worker(database)
     log = EventLog(worker, "a")
     run_or_replay(workflow, log, count)
     before = len(Events(database).read("a"))
-    result = benchmark.pedantic(lambda: run_or_replay(workflow, log, count), rounds=5 if benchmark.enabled else 1)
+    result = benchmark.pedantic(
+        lambda: run_or_replay(workflow, log, count), rounds=5 if benchmark.enabled else 1
+    )
     assert result == count
     assert len(Events(database).read("a")) == before == 2 * count + 2
     note(activities=count, replay_s=fastest_s(benchmark), ns_an_activity=ns_each(benchmark, count))

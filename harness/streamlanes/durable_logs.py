@@ -67,8 +67,10 @@ def audit(
     """Latencies, retries and failures by class; exit 1 where rows are not what workers can have written."""
     from streamlanes import trace_lines
     from streamlanes.durable import audit as audits
+    from streamlanes.durable.spans import Span
 
-    found, spans = [], []
+    found: list[audits.Audit] = []
+    spans: list[Span] = []
     with _opened(store) as database:
         for name in [thread_id] if thread_id is not None else audits.executions(database):
             one = audits.audit(database, name)
@@ -137,9 +139,7 @@ def import_(
 
 def demo(
     act: Annotated[list[str] | None, typer.Option(help="Acts to play; all if not named.")] = None,
-    crash_at: Annotated[
-        int, typer.Option(help="Step or activity in which workers die.", min=1, max=100)
-    ] = 4,
+    crash_at: Annotated[int, typer.Option(help="Step or activity in which workers die.", min=1, max=100)] = 4,
     calls: Annotated[int, typer.Option("-n", "--calls", help="Calls of the act lanes.", min=1)] = 500,
     json: Json = False,
 ) -> None:

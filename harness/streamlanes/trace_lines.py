@@ -14,10 +14,12 @@ def story_lines(story: Story) -> list[str]:
     """A row a span, and what it all comes to."""
     heads = ("began", "took", "what", "attempt", "claim", "owner", "version", "outcome")
     rows = [heads, *map(_row, story.spans)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    said = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    said = _aligned(rows)
     what = f"workflow {story.workflow}" if story.workflow else "execution"
-    said += ["", f"ANSWER  {what} {story.thread_id}: {story.status}, {story.epochs} claims, last {story.owner}"]
+    said += [
+        "",
+        f"ANSWER  {what} {story.thread_id}: {story.status}, {story.epochs} claims, last {story.owner}",
+    ]
     if story.broke:
         said.append(f"NOTE    the workflow raised {len(story.broke)} times, at last {story.broke[-1]}")
     if any(span.began_s is None for span in story.spans):
@@ -30,8 +32,7 @@ def audit_lines(audits: Sequence[Audit], found: Mapping[str, Latency]) -> list[s
     heads = ("of", "spans", "p50", "p99", "untimed", "retries", "workers lost", "failures")
     shown = list(found.values())[:MOST_ROWS]
     rows = [heads, *map(_latency, shown)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    said = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    said = _aligned(rows)
     if len(found) > len(shown):
         said.append(f"... and {len(found) - len(shown)} more; --json has all")
     wrong = [f"WRONG   {each.thread_id}: {problem}" for each in audits for problem in each.problems]
@@ -49,8 +50,15 @@ def bound_ms(latency: Latency, share: float) -> int | None:
     for bound, count in zip(BOUNDS_MS, latency.buckets, strict=False):
         within += count
         if timed and within >= share * timed:
-            return bound
+            return int(bound)
     return None
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
 
 
 def _row(span: Span) -> tuple[str, ...]:

@@ -69,9 +69,7 @@ def test_a_fence_that_nobody_hears_is_found_out(stage: Stage, monkeypatch: pytes
     assert "first session, when it wakes" in wrong
 
 
-def test_a_log_that_is_not_held_against_the_code_is_found_out(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_log_that_is_not_held_against_the_code_is_found_out(stage: Stage, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(History, "ask", lambda self, call, kind, name, data: self.calls.get(call))
     monkeypatch.setattr(History, "finish", lambda self, result: None)
     wrong = {figure.what for figure in clock.act(stage) if not figure.holds}

@@ -41,16 +41,17 @@ def test_cut_anywhere_it_is_refused(at: int):
 def test_changed_anywhere_it_is_refused_or_the_same(at: int, other: str):
     changed = TEXT[:at] + other + TEXT[at + 1 :]
     try:
-        found = import_lines(changed.splitlines(keepends=True))
+        found = list(import_lines(changed.splitlines(keepends=True)).events)
     except DurableError as error:
-        assert "\n" not in str(error)
-    else:
-        assert list(found.events) == EVENTS, "a change in the head's thread_id or in white space"
+        found = str(error).splitlines()
+        assert len(found) == 1
+        return
+    assert found == EVENTS, "a change in the head's thread_id or in white space"
 
 
 def test_a_cut_is_named_by_its_line():
     lines = TEXT.splitlines(keepends=True)
-    with pytest.raises(LogCut, match="execution order-17: its log .* cut after line 4: 3 of 6 events; export"):
+    with pytest.raises(LogCut, match=r"order-17: its log .* cut after line 4: 3 of 6 events; export"):
         import_lines(lines[:4])
     with pytest.raises(LogCut, match="cut at line 5: 3 of 6 events"):
         import_lines([*lines[:4], lines[4][:20]])
@@ -69,5 +70,5 @@ def test_what_is_no_log_is_said(text: str):
 
 
 def test_a_newer_schema_is_refused():
-    with pytest.raises(NewerVersion, match="schema streamlanes.log/9"):
+    with pytest.raises(NewerVersion, match=r"schema 'streamlanes\.log/9'"):
         taken(json.dumps({"schema": "streamlanes.log/9"}) + "\n")

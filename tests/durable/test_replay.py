@@ -225,9 +225,7 @@ class SessionMachine(RuleBasedStateMachine):
     def open(self) -> None:
         self.folder = Path(tempfile.mkdtemp())
         self.now_s = 1000.0
-        self.database = SQLite(
-            self.folder / "s.db", synchronous=Synchronous.NORMAL, clock=lambda: self.now_s
-        )
+        self.database = SQLite(self.folder / "s.db", synchronous=Synchronous.NORMAL, clock=lambda: self.now_s)
         self.worker = Worker(self.database, "w", LEASE_S)
         self.ran: Counter[str] = Counter()
         self.begun: list[Stepping] = []

@@ -168,8 +168,8 @@ def test_spans_are_open_telemetry_lines(database: SQLite, run):
         assert len(bytes.fromhex(span["spanId"])) == 8
         assert span["traceId"] == root["traceId"]
         assert isinstance(span["startTimeUnixNano"], str)
-        assert int(root["startTimeUnixNano"]) <= int(span["startTimeUnixNano"]) <= int(span["endTimeUnixNano"])
-        assert int(span["endTimeUnixNano"]) <= int(root["endTimeUnixNano"])
+        begin, end = int(span["startTimeUnixNano"]), int(span["endTimeUnixNano"])
+        assert int(root["startTimeUnixNano"]) <= begin <= end <= int(root["endTimeUnixNano"])
     assert all(span["parentSpanId"] in ids for span in others)
     assert attributes(root)["gen_ai.conversation.id"] == "a"
     tools = [attributes(span) for span in others if span["name"].startswith("execute_tool ")]

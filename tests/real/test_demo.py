@@ -59,7 +59,9 @@ def test_a_log_is_shown_looked_through_and_carried_to_another_store(store: Path)
     assert [len(json.loads(line)["resourceSpans"]) for line in spans.stdout.splitlines()] == [1, 1, 1]
     looked = run("durable", "audit", "agents.db", cwd=folder)
     assert looked.returncode == 0, looked.stderr
-    assert "ANSWER  1 executions, 0 steps or attempts begun again, 0 effects in doubt, 0 things" in looked.stdout
+    assert (
+        "ANSWER  1 executions, 0 steps or attempts begun again, 0 effects in doubt, 0 things" in looked.stdout
+    )
     assert run("durable", "export", "agents.db", "order-17", "--out", "log.jsonl", cwd=folder).returncode == 0
     printed = run("durable", "export", "agents.db", "order-17", cwd=folder)
     assert printed.stdout == (folder / "log.jsonl").read_text()

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from streamlanes.demo.figures import Figure, Stage
 from streamlanes.durable.activities import activity
@@ -43,19 +44,19 @@ def act(stage: Stage) -> Sequence[Figure]:
     thread.start()
     try:
         asleep.wait(STUCK_S)
-        ends["while the first has it"] = _end(workflow, second)
+        ends["early"] = _end(workflow, second)
         first.heart.close()  # it is stopped: nothing renews its lease
         while (end := _end(workflow, second)) == LeaseHeld.__name__:
             time.sleep(POLL_S)
-        ends["after that"] = end
+        ends["late"] = end
     finally:
         wake.set()
         thread.join()
         first.close()
         second.close()
     figures = [
-        Figure("second session, while the first has the log", "LeaseHeld", ends.get("while the first has it")),
-        Figure("second session, when that lease has lapsed", "ended", ends.get("after that")),
+        Figure("second session, while the first has the log", "LeaseHeld", ends.get("early")),
+        Figure("second session, when that lease has lapsed", "ended", ends.get("late")),
         Figure("first session, when it wakes", "LeaseLost", ends.get("first")),
         Figure("executions of three activities", 4, len(ran)),
         *_log(databases[1]),
@@ -78,7 +79,7 @@ def _log(database: Database) -> list[Figure]:
     """What the log holds: each output once, and nothing of the first session after the second began."""
     events = Events(database).read("demo")
     outputs = [event for event in events if event.kind is Kind.COMPLETED]
-    mixed = sum(later.epoch < event.epoch for event, later in zip(events, events[1:], strict=False))
+    mixed = sum(later.epoch < event.epoch for event, later in pairwise(events))
     return [
         Figure("outputs in the log", 3, len(outputs)),
         Figure("events of the first after one of the second", 0, mixed),

@@ -14,7 +14,6 @@ comes through activities, `now()`, `random()` and `uuid()`. In a workflow that i
 activities are awaited, and several may run at once (`asyncio.gather`).
 """
 
-import functools
 import uuid as identities
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,7 +62,7 @@ def activity(
     backoff: attempts, those that failed under earlier workers counted, and the waits between them.
     """
     if function is None:
-        return functools.partial(activity, name=name, backoff=backoff)
+        return lambda made: Activity(name or made.__name__, made, backoff)
     return Activity(name or function.__name__, function, backoff)
 
 

@@ -4,13 +4,14 @@ an execution can be what its workers did. Read only."""
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from streamlanes.durable.database import Database
 from streamlanes.durable.errors import LogCut
 from streamlanes.durable.spans import KEPT, LOST, Span, Story, story
 from streamlanes.durable.tracing import OK, SpanKind
 
-BOUNDS_MS = tuple(2**power for power in range(17))
+BOUNDS_MS: tuple[int, ...] = tuple(1 << power for power in range(17))
 """Upper bounds of a histogram's buckets, 1 ms to 65 s; one more bucket holds what took longer."""
 
 _ALL = "SELECT thread_id FROM executions WHERE status <> 'lock' ORDER BY thread_id"
@@ -115,7 +116,7 @@ def audit(database: Database, thread_id: str) -> tuple[Audit, Sequence[Span]] | 
 def problems(found: Story, steps: Sequence[tuple[int, int]], in_doubt: int) -> list[str]:
     """What cannot be. steps: number and epoch of each checkpoint that is kept, in order."""
     said = []
-    for (before, old), (step, epoch) in zip(steps, steps[1:], strict=False):
+    for (before, old), (step, epoch) in pairwise(steps):
         if step != before + 1:
             said.append(f"steps {before + 1} to {step - 1} are missing")
         if epoch < old:

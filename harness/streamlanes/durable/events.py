@@ -75,7 +75,7 @@ class Events:
     def read(self, thread_id: str) -> list[Event]:
         """A log from its beginning; empty for a workflow that was never there. Raises LogCut where
         events are missing, or are of a kind that this version does not know."""
-        events = []
+        events: list[Event] = []
         for number, call, kind, name, data, at_s, epoch in self._database.read(
             _READ, {"thread_id": thread_id}
         ):

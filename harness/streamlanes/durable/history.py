@@ -8,7 +8,7 @@ that ran at once, and ended in any order, are found again.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamlanes.durable.errors import DurableError, Diverged
+from streamlanes.durable.errors import Diverged, DurableError
 from streamlanes.durable.events import Event, Kind
 
 SHOWN = 120
@@ -102,9 +102,7 @@ class History:
 
     def _diverged(self, call: str, logged: str, asked: str) -> Diverged:
         at = f"call {call}" if "/" in call else call
-        return Diverged(
-            self.thread_id, f"at {at} the log has {logged}, the code asks for {asked}", _REMEDY
-        )
+        return Diverged(self.thread_id, f"at {at} the log has {logged}, the code asks for {asked}", _REMEDY)
 
 
 def shown(kind: Kind, name: str, data: str | None) -> str:
@@ -133,5 +131,3 @@ def _apart(one: str, other: str) -> tuple[str, str]:
 def _short(text: str, cut_before: bool = False) -> str:
     text = f"...{text}" if cut_before else text
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
-
-

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from streamlanes.durable.errors import LogCut, NewerVersion
 from streamlanes.durable.events import Event, Kind
@@ -57,13 +58,14 @@ def import_lines(lines: Iterable[str]) -> Exported:
     return Exported(thread_id, events)
 
 
-def _head(line: str) -> dict[str, object]:
+def _head(line: str) -> dict[str, Any]:
     found = _object(line)
     schema = found.get("schema") if found else None
     if found is None or not isinstance(schema, str) or not schema.startswith("streamlanes.log/"):
         raise LogCut(None, "the file does not begin like an exported log", "name a file that `export` wrote")
     if schema != SCHEMA:
-        raise NewerVersion(None, f"the log is of schema {schema[:40]}", f"read it with what writes {schema[:40]}")
+        what = f"the log is of schema {schema[:40]!r}, this reads {SCHEMA}"
+        raise NewerVersion(None, what, "read it with the version that wrote it")
     kinds = {"thread_id": str, "events": int, "sha256": str}
     if not all(isinstance(found.get(name), kind) for name, kind in kinds.items()):
         raise LogCut(None, "the head of the log is not whole", _REMEDY)
@@ -102,7 +104,7 @@ def _event(line: str, number: int) -> Event | None:
     return event if event.number == number else None
 
 
-def _object(line: str) -> dict[str, object] | None:
+def _object(line: str) -> dict[str, Any] | None:
     if len(line) >= MOST_CHARACTERS:
         return None
     try:

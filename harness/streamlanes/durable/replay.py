@@ -28,6 +28,7 @@ from streamlanes.durable.events import Event, Events, Kind, said
 from streamlanes.durable.history import History
 from streamlanes.durable.running import Worker
 from streamlanes.durable.sessions import PLACE, Branch, Session, put
+from streamlanes.durable.state import decode
 from streamlanes.durable.values import RUNTIME_VERSION, Clock, Lease, named
 from streamlanes.durable.waits import drive
 
@@ -165,7 +166,7 @@ def _begun(
         )
         raise WorkflowChanged(history.thread_id, what, "run that version until its executions are done")
     if not args and not kwargs:
-        logged = json.loads(first["input"])
+        logged: Any = decode(history.thread_id, "the input in its log", first["input"])
         return logged["args"], logged["kwargs"], None
     if first["input"] != data:
         what = f"its log was begun with the input {first['input'][:120]}, this is {data[:120]}"

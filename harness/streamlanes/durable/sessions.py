@@ -110,7 +110,7 @@ class Session:
     come to its end.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917  # a session is where these meet
+    def __init__(  # a session is where these meet
         self,
         history: History,
         events: Events,
@@ -142,9 +142,7 @@ class Session:
         self.note(call, Kind.RECORDED, name, json.dumps(value))
         return value
 
-    def issue(
-        self, at: Branch, task: Task, args: Sequence[object], kwargs: Mapping[str, object]
-    ) -> Issued:
+    def issue(self, at: Branch, task: Task, args: Sequence[object], kwargs: Mapping[str, object]) -> Issued:
         """Give a call its place. Raises Diverged where the log holds another there."""
         thread_id = self.history.thread_id
         if not self.acting.loops and inspect.iscoroutinefunction(task.function):
@@ -180,7 +178,9 @@ class Session:
                 await self.acting.sleep(task.backoff.wait_s(failed, self.draw))
                 continue
             text = encode(self.history.thread_id, output, f"the output of {task.name}").decode()
+            reach(Point.BEFORE_CHECKPOINT)
             await self._keep(issued.call, Kind.COMPLETED, task.name, text)
+            reach(Point.AFTER_CHECKPOINT)
             return json.loads(text)  # what the workflow would see in replay
 
     async def end(self, result: object) -> object:

@@ -147,9 +147,10 @@ def _of_tables(database: Database, thread_id: str) -> list[Span]:
     tokens = {(row[0], row[2]): (int(row[5]), int(row[6])) for row in attempts if row[5] or row[6]}
     traced = []
     for kind, name, step, effect, attempt, *rest in database.read(_SPANS, key):
-        number = step if step >= 0 else None
+        epoch, owner, version, began_s, took_s, outcome = rest
+        which = (SpanKind(kind), name, step if step >= 0 else None, effect, attempt, epoch, owner)
         used = tokens.get((effect, attempt))
-        traced.append(Span(SpanKind(kind), name, number, effect, attempt, *rest, tokens=used))
+        traced.append(Span(*which, version, began_s, took_s, outcome, used))
     owners = {span.epoch: span.owner for span in traced}
     there = {(span.step, span.epoch) for span in traced if span.outcome == OK}
     tried = {(span.key, span.attempt) for span in traced if span.kind is SpanKind.ATTEMPT}
@@ -160,11 +161,12 @@ def _of_tables(database: Database, thread_id: str) -> list[Span]:
     ]
     for effect, name, attempt, status, epoch, _, _ in attempts:
         if (effect, attempt) not in tried:
-            outcome = {"done": OK, "begun": LOST}.get(status, status)
-            owner, used = owners.get(epoch), tokens.get((effect, attempt))
+            outcome = str({"done": OK, "begun": LOST}.get(status, status))
+            used = tokens.get((effect, attempt))
+            who = owners.get(epoch)
             bare.append(
                 Span(
-                    SpanKind.ATTEMPT, name, None, effect, attempt, epoch, owner, None, None, None, outcome, used
+                    SpanKind.ATTEMPT, name, None, effect, attempt, epoch, who, None, None, None, outcome, used
                 )
             )
     return traced + bare

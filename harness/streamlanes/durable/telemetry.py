@@ -9,7 +9,7 @@ needs a begin and an end: what has none is left out, and counted.
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamlanes.durable.spans import Span, Story

@@ -71,7 +71,7 @@ class Trace:
                 self._database.submit(Write(lease.thread_id, ((_PUT, row),), lambda _: None))
 
 
-def noted(  # noqa: PLR0913  # the parts of a span
+def noted(  # the parts of a span
     trace: Trace | None,
     lease: Lease,
     kind: SpanKind,
