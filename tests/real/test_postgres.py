@@ -14,6 +14,7 @@ import pytest
 
 from commands import run
 from durable_checks import StoreChecks, claimed, row
+from durable_people import PeopleChecks
 from streamlanes.durable import postgres as module
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Transaction, Work
@@ -52,8 +53,8 @@ def database(server: Local, schema: str) -> Iterator[Postgres]:
     made.close()
 
 
-class TestPostgres(StoreChecks):
-    """See StoreChecks."""
+class TestPostgres(StoreChecks, PeopleChecks):
+    """See StoreChecks and PeopleChecks."""
 
 
 def test_waiting_for_a_connection_is_a_phase_of_its_own(server: Local, schema: str):

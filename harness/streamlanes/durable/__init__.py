@@ -8,5 +8,7 @@ harness around it and needs the standard library only, and psycopg where Postgre
   sqlite, postgres the two databases
   checkpoints      the CheckpointStore; leases, effects, outbox: what else an execution keeps
   running          run_with_checkpoint: claim, replay, step, checkpoint
+  people           requests to a person, and decisions; caps: what may be spent
+  versions         several runtime versions at once, each execution on its own
   receiver         the other end of an effect, with a ledger of its own
 """
