@@ -105,11 +105,10 @@ def _asked(name: str, worker: Worker) -> str:
 def _mixed(database: Database) -> int:
     """Checkpoints, and states in them, of another version than their execution's first."""
     store = Checkpoints(database, NEW)
-    rows = [store.history(name) for name in (*BEGUN, *SHARED)]
-    first = [history[0].version for history in rows]
+    histories = [store.history(name) for name in (*BEGUN, *SHARED)]
     return sum(
-        (row.version, row.state) != (version, str(version).encode())
-        for version, history in zip(first, rows, strict=True)
+        (row.version, row.state) != (history[0].version, str(history[0].version).encode())
+        for history in histories
         for row in history
     )
 
