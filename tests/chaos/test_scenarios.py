@@ -74,7 +74,8 @@ ASKED = {"a": [request(step) for step in range(3)]}
         ({"asked": {"a": [*ASKED["a"], request(1, 2)]}}, Counts()),
         ({"kept": {"a": [*AGREED["a"][:2], {"total": 6, "approved": True}]}}, Counts(false_done=1)),
         ({"kept": {"a": AGREED["a"][:2]}, "finished": []}, Counts(lost=1, unfinished=1)),
-        ({"begun": [("a", 0), ("a", 0)]}, Counts(redone=1)),
+        ({"begun": [("a", 0)] * 2}, Counts()),  # the answer to its request
+        ({"begun": [("a", 0)] * 4}, Counts(redone=2)),
     ],
 )
 def test_each_fault_of_approvals_is_counted(changed: dict[str, object], expected: Counts):

@@ -4,6 +4,7 @@ The person works in the same processes, so decisions are cut short too. One step
 rejected; steps with an odd number have the policy that a resumed worker asks again.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -73,12 +74,18 @@ def counted(
     return Counts(
         lost=rows_lost(size, list(kept), kept) + sum(not ledger.get(ref, 0) for ref in approved + tells),
         duplicated=sum(max(0, ledger.get(ref, 0) - 1) for ref in approved),
-        redone=len(begun) - len(set(begun)),
+        redone=redone(asked, begun),
         false_done=len(set(finished) - complete),
         unfinished=len(set(kept) - set(finished)),
         asked_again=sum(asked_again(name, size, asked[name], ledger) for name in kept),
         unapproved=sum(ledger.get(f"{name}/{REJECTED}", 0) for name in kept),
     )
+
+
+def redone(asked: Mapping[str, Sequence[Request]], begun: Sequence[tuple[str, int]]) -> int:
+    """Steps that were begun again, beyond the once that each answer to a request asks for."""
+    rounds = Counter((name, _step(each)) for name, requests in asked.items() for each in requests)
+    return sum(max(0, times - 1 - rounds[step]) for step, times in Counter(begun).items())
 
 
 def asked_again(name: str, size: Size, requests: Sequence[Request], ledger: Mapping[str, int]) -> int:
@@ -87,7 +94,7 @@ def asked_again(name: str, size: Size, requests: Sequence[Request], ledger: Mapp
     again = 0
     for step in range(size.steps):
         if not wants_a_new_approval(step):
-            rounds = sum(each.place.split("/")[-2] == str(step) for each in requests)
+            rounds = sum(_step(each) == step for each in requests)
             again += max(0, max(rounds, ledger.get(f"ask {name}/{step}", 0)) - 1)
     return again
 
@@ -103,3 +110,7 @@ def in_memory(at: Place) -> Control:
     )
     says = f"approvals kept in memory, killed after approval {controls.KILLED_AT} of {controls.STEPS}"
     return Control("approval-in-memory", says, ("asked_again",), counts)
+
+
+def _step(asked: Request) -> int:
+    return int(asked.place.split("/")[-2])
