@@ -322,7 +322,7 @@ class ReplayChecks:
 
         assert run_or_replay(looks, at) == "looked"
         assert len(seen) == 1
-        assert "execution a: another session has its log; wait for it" in seen[0]
+        assert "execution a: another worker has it; wait for it" in seen[0]
         worker.close()
 
     def test_a_session_that_lost_its_lease_writes_nothing(self, database: Database):

@@ -47,7 +47,10 @@ def test_a_log_is_shown(store: Path, capsys: pytest.CaptureFixture[str]):
 
 def test_spans_without_times_are_counted(store: Path, capsys: pytest.CaptureFixture[str]):
     with sqlite3.connect("agents.db") as connection:
-        connection.execute("INSERT INTO executions VALUES ('bare', 'open', 'w', '', 1, 0, 0)")
+        connection.execute(
+            "INSERT INTO executions (thread_id, status, owner, token, epoch, expires, lease_s) "
+            "VALUES ('bare', 'open', 'w', '', 1, 0, 0)"
+        )
         connection.execute("INSERT INTO checkpoints VALUES ('bare', 0, '{}', '[]', 1, 1)")
     connection.close()
     durable_logs.trace("agents.db", "bare", json=True)

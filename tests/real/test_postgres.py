@@ -14,6 +14,7 @@ import pytest
 
 from commands import run
 from durable_checks import StoreChecks, claimed, row
+from durable_people import PeopleChecks
 from replay_checks import ReplayChecks
 from streamlanes.durable import postgres as module
 from streamlanes.durable.checkpoints import Checkpoints
@@ -53,8 +54,8 @@ def database(server: Local, schema: str) -> Iterator[Postgres]:
     made.close()
 
 
-class TestPostgres(StoreChecks):
-    """See StoreChecks."""
+class TestPostgres(StoreChecks, PeopleChecks):
+    """See StoreChecks and PeopleChecks."""
 
 
 class TestReplay(ReplayChecks):

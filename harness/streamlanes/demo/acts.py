@@ -28,7 +28,8 @@ ACTS = {
     "outbox": Act("an outbox delivers twice, the effect happens once", "streamlanes.demo.outbox:act"),
     "sessions": Act("two sessions on one log", "streamlanes.demo.sessions:act"),
     "clock": Act("a clock read past the log diverges, `now()` does not", "streamlanes.demo.clock:act"),
-    # two versions draining, a person approving: here
+    "versions": Act("two runtime versions at once, the old one drains", "streamlanes.demo.versions:act"),
+    "approval": Act("a person approves: nothing is held meanwhile", "streamlanes.demo.approval:act"),
     "lanes": Act("the same calls by an event loop, threads and a pool", "streamlanes.demo.lanes:act"),
 }
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from streamlanes.chaos.place import place
 from streamlanes.chaos.plan import How, Kill, Size
-from streamlanes.chaos.trial import place, run_trial
+from streamlanes.chaos.trial import run_trial
 from streamlanes.demo.figures import Figure, Stage
 from streamlanes.durable.points import Point
 

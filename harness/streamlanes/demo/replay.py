@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from streamlanes.chaos.trial import Process, until
+from streamlanes.chaos.place import Process, until
 from streamlanes.children import Child
 from streamlanes.demo.figures import Figure, Stage
 from streamlanes.durable.receiver import Receiver

@@ -5,7 +5,7 @@ import json
 import sys
 import time
 
-from streamlanes.chaos.worker import Strike, say
+from streamlanes.chaos.saying import Strike, say
 from streamlanes.durable.activities import activity
 from streamlanes.durable.errors import LeaseHeld
 from streamlanes.durable.opening import open_database

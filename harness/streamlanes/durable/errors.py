@@ -95,3 +95,27 @@ class ActivityFailed(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.name, self.error, self.says, self.attempts))
+
+
+class Parked(DurableError):
+    """The execution waits for a person; nobody works on it, and nothing is wrong."""
+
+
+class NoRequest(DurableError):
+    """Nobody asked that."""
+
+
+class AlreadyDecided(DurableError):
+    """A person decided it before."""
+
+
+class ProposalChanged(DurableError):
+    """A step that is repeated proposes something else than a person decided on."""
+
+
+class CapReached(DurableError):
+    """As much was spent as may be."""
+
+
+class OtherVersion(DurableError):
+    """The execution stays on a runtime version that this worker does not have."""

@@ -19,6 +19,9 @@ class Point(enum.StrEnum):
     IN_HEARTBEAT = "in-heartbeat"  # the lease is about to be renewed
     IN_COMMIT = "in-commit"  # a group is written and not committed
     AFTER_COMMIT = "after-commit"  # a group is committed and nobody was told
+    BEFORE_PARK = "before-park"  # a proposal is there, nobody was asked
+    AFTER_PARK = "after-park"  # a person is asked, the worker has not let go
+    AFTER_DECISION = "after-decision"  # a decision is taken up, nothing was done about it
 
 
 _watcher: Callable[[Point], None] | None = None

@@ -18,7 +18,6 @@ from streamlanes.durable.acting import Acting, InThread
 from streamlanes.durable.activities import Workflow
 from streamlanes.durable.errors import (
     DurableError,
-    LeaseHeld,
     LeaseLost,
     Misplaced,
     NewerVersion,
@@ -26,7 +25,7 @@ from streamlanes.durable.errors import (
 )
 from streamlanes.durable.events import Event, Events, Kind, said
 from streamlanes.durable.history import History
-from streamlanes.durable.running import Worker
+from streamlanes.durable.running import Worker, not_now
 from streamlanes.durable.sessions import PLACE, Branch, Session, put
 from streamlanes.durable.state import decode
 from streamlanes.durable.values import RUNTIME_VERSION, Clock, Lease, named
@@ -54,9 +53,10 @@ def run_or_replay(
     One that is done already is replayed: nothing runs, nothing is written. Without arguments, a log that
     has begun gives those that it was begun with. A coroutine function is run in an event loop of its own.
 
-    Raises LeaseHeld while another session has the log, LeaseLost when this one was too slow, Diverged
-    and WorkflowChanged where code and log are not of one workflow, LogCut for a damaged log; and what
-    the workflow raises, which ends nothing: it can be taken up again.
+    Raises LeaseHeld while another session has the log, LeaseLost when this one was too slow, OtherVersion
+    where the execution stays on another runtime version than the worker has, Diverged and WorkflowChanged
+    where code and log are not of one workflow, LogCut for a damaged log; and what the workflow raises,
+    which ends nothing: it can be taken up again.
     """
     asked = _asked(workflow)
     if inspect.iscoroutinefunction(asked.function):
@@ -90,8 +90,7 @@ async def _run(
     claimed = await acting.result(worker.leases.claim(thread_id, worker.owner, worker.lease_s))
     lease = claimed.lease if claimed else None
     if lease is None and worker.leases.status(thread_id) != "done":
-        remedy = f"wait for it, or for its lease to lapse ({worker.lease_s:g} s after its worker's end)"
-        raise LeaseHeld(thread_id, "another session has its log", remedy)
+        raise not_now(thread_id, worker)
     if lease is not None:
         worker.heart.hold(lease)
     try:

@@ -32,10 +32,12 @@ class SpanKind(enum.StrEnum):
 
 
 class Trace:
-    """Notes the spans of one worker. clock: wall time, for people; lengths are measured apart."""
+    """Notes the spans of one worker. version: of its agents. clock: wall time, for people; lengths are
+    measured apart."""
 
-    def __init__(self, database: Database, clock: Clock = time.time) -> None:
+    def __init__(self, database: Database, version: int = RUNTIME_VERSION, clock: Clock = time.time) -> None:
         self._database = database
+        self._version = version
         self._clock = clock
         self._numbers = itertools.count()
 
@@ -62,7 +64,7 @@ class Trace:
                 "attempt": attempt,
                 "epoch": lease.epoch,
                 "owner": lease.owner,
-                "version": RUNTIME_VERSION,
+                "version": self._version,
                 "began": float(began_s),
                 "took": (time.perf_counter_ns() - began_ns) / 1e9,
                 "outcome": outcome,
