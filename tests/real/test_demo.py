@@ -1,4 +1,4 @@
-"""The demo as a person runs it, with fewer calls."""
+"""The demo as a person runs it, with fewer calls; and workflows whose workers are killed."""
 
 import json
 from pathlib import Path
@@ -17,6 +17,17 @@ def test_the_demo_is_as_expected_and_leaves_nothing_behind(tmp_path: Path):
     assert all(act["holds"] and act["figures"] for act in played)
     assert list(tmp_path.iterdir()) == []
     assert left_behind(tmp_path) == []
+
+
+def test_kills_in_workflows_lose_nothing_and_naive_retry_repeats(tmp_path: Path):
+    done = run("durable", "chaos", "--kills", "4", "--scenario", "replay", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    (verdict,) = [one["verdict"] for one in said if "verdict" in one]
+    assert verdict["kills"] == 4
+    assert [verdict[name] for name in ("lost", "duplicated", "false_done", "unfinished")] == [0, 0, 0, 0]
+    (control,) = [one["control"] for one in said if "control" in one]
+    assert control["counts"]["duplicated"] == 3
 
 
 def test_one_act_in_words(tmp_path: Path):
