@@ -9,7 +9,7 @@ import pytest
 from facts_made import MS, ORIGIN_NS, facts, schedule, timed
 from streamlanes.cells import Axes, Cell, check
 from streamlanes.durable.architectures import ARCHITECTURES
-from streamlanes.durable.points import Point
+from streamlanes.durable.points import OF_STEPS
 from streamlanes.errors import UserError
 from streamlanes.estimate import seconds
 from streamlanes.facts import CpuReading, Facts, Missing
@@ -317,5 +317,5 @@ def test_the_built_in_profile_asks_for_what_there_is_and_takes_ten_minutes_at_mo
     profile = load("durable")
     made = profile.expand()
     assert {each.lane for each in made} == {"durable", "chaos"}
-    assert {each.axes.point for each in made if each.lane == "chaos"} == set(Point)
+    assert {each.axes.point for each in made if each.lane == "chaos"} == set(OF_STEPS)
     assert sum(map(seconds, made)) <= 600

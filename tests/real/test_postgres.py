@@ -15,6 +15,8 @@ import pytest
 from agent_checks import AgentChecks
 from commands import run
 from durable_checks import StoreChecks, claimed, row
+from durable_people import PeopleChecks
+from replay_checks import ReplayChecks
 from streamlanes.durable import postgres as module
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Transaction, Work
@@ -53,8 +55,12 @@ def database(server: Local, schema: str) -> Iterator[Postgres]:
     made.close()
 
 
-class TestPostgres(StoreChecks):
-    """See StoreChecks."""
+class TestPostgres(StoreChecks, PeopleChecks):
+    """See StoreChecks and PeopleChecks."""
+
+
+class TestReplay(ReplayChecks):
+    """See ReplayChecks."""
 
 
 class TestAgents(AgentChecks):

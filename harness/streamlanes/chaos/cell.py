@@ -3,7 +3,7 @@
 from streamlanes.cells import Cell
 from streamlanes.chaos import session
 from streamlanes.chaos.controls import naive_retry
-from streamlanes.chaos.plan import ChaosPlan, How, Size
+from streamlanes.chaos.plan import ChaosPlan, How, Scenario, Size
 from streamlanes.durable.points import Point
 from streamlanes.lanes.chaos import Kills, kills_of, point_of, store_of, strike_of
 
@@ -17,8 +17,8 @@ def strike(cell: Cell) -> Kills:
     plan = ChaosPlan(
         kills_of(cell),
         (store,),
-        seed=cell.load().seed + cell.repetition,
-        points=(point,),
+        [(Scenario.STEPS, point)],
+        cell.load().seed + cell.repetition,
         hows=(HOWS[strike_of(cell)],),
     )
     with session.opened((store,), at_once=1) as grounds:

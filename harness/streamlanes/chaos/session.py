@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from streamlanes.chaos.controls import with_checkpoints, without_a_store
-from streamlanes.chaos.plan import ChaosPlan, Control, Kill, Size, Trial, Verdict
-from streamlanes.chaos.trial import Place, place, run_trial
+from streamlanes.chaos.place import Place, place
+from streamlanes.chaos.plan import ChaosPlan, Control, Kill, Scenario, Size, Trial, Verdict
+from streamlanes.chaos.scenarios import places, played
+from streamlanes.chaos.scenarios.steps import with_checkpoints
+from streamlanes.chaos.trial import run_trial
 from streamlanes.children import Launcher
 from streamlanes.local_postgres import Local, postgres
 
@@ -59,22 +61,27 @@ class Grounds:
 def run(
     kills: int,
     stores: Sequence[str],
+    scenarios: Sequence[Scenario],
     seed: int,
     size: Size,
     tell: Callable[[Trial], None],
     at_once: int = AT_ONCE,
 ) -> Verdict:
-    """Kill so many times on each store, then try the controls. tell: called for each trial.
+    """Kill so many times on each store, over all scenarios, then try their controls. tell: called for
+    each trial.
 
     Raises UserError where PostgreSQL is asked for and none can be had.
     """
     with opened(stores, at_once) as grounds:
-        trials = carried_out(ChaosPlan(kills, stores, seed), size, grounds, tell, at_once)
+        plan = ChaosPlan(kills, stores, places(scenarios), seed)
+        trials = carried_out(plan, size, grounds, tell, at_once)
         controls: list[Control] = []
         for number, store in enumerate(stores):
             with grounds.place(store, f"controls_{store}") as at:
-                controls += without_a_store(at) if number == 0 else []
-                controls.append(with_checkpoints(at))
+                if number == 0:
+                    controls += [one for each in scenarios for one in played(each).controls(at)]
+                if Scenario.STEPS in scenarios:
+                    controls.append(with_checkpoints(at))
     return Verdict(trials, controls)
 
 

@@ -19,6 +19,7 @@ from streamlanes.durable.errors import LeaseLost, StateError
 from streamlanes.durable.heart import Heart
 from streamlanes.durable.leases import LEASE_S
 from streamlanes.durable.looping import Looping
+from streamlanes.durable.points import Point, reach
 
 ASKS = 3
 """How often an agent is asked for a reply that may be dispatched, before it is parked."""
@@ -113,6 +114,7 @@ class AgentWorker:
                         self.worked.parked += 1
                     return
             await waits.result(self._queue.dispatch(wake))
+            reach(Point.AFTER_DISPATCH)
             self.worked.wakes += 1
             self._dispatched(wake)
         except LeaseLost:
@@ -126,7 +128,9 @@ class AgentWorker:
         for _ in range(ASKS):
             try:
                 reply = await self._handler(wake, faults)
+                reach(Point.BEFORE_ANSWER)
                 await waits.result(self._queue.answer(wake, reply))
+                reach(Point.AFTER_ANSWER)
                 return None
             except BadReply as error:
                 faults = error.faults
