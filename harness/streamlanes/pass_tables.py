@@ -1,6 +1,6 @@
 """The shared tables of one pass: written by the cell and its provider, read by the parent."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,12 +12,15 @@ from streamlanes.workload import Ns, Schedule
 
 class Tables:
     """The three shared tables of a pass, and what went wrong in words. own: columns that a lane's job stamps
-    besides."""
+    besides. rows: others, of so many rows each."""
 
-    def __init__(self, schedule: Schedule, own: Sequence[str] = ()) -> None:
+    def __init__(
+        self, schedule: Schedule, own: Sequence[str] = (), rows: Mapping[str, int] | None = None
+    ) -> None:
         size = (schedule.calls, schedule.tokens)
         self.schedule = Table.create("schedule", schedule_columns(*size))
-        self.calls = Table.create("calls", (*call_columns(*size), *lane_columns(own, schedule.calls)))
+        besides = (*lane_columns(own, schedule.calls), *(rows or {}).items())
+        self.calls = Table.create("calls", (*call_columns(*size), *besides))
         self.provider = Table.create("provider", provider_columns(*size))
         self.mishaps = Mishaps.create()
         for name, values in (

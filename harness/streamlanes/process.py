@@ -17,10 +17,11 @@ from streamlanes.children import Child, Gone, Launcher
 from streamlanes.facts import Facts, MemoryPass, TimedPass
 from streamlanes.hearing import CellEnded, expect, hear
 from streamlanes.lanes import lane as lane_named
-from streamlanes.lanes.base import Lane
+from streamlanes.lanes.base import Lane, Place
 from streamlanes.limits import cpu_sets
 from streamlanes.pass_clocks import PassClocks, spent_ns
 from streamlanes.pass_tables import Tables
+from streamlanes.placing import placed_for, server_processes
 from streamlanes.probe.cpu import process_cpu_ns
 from streamlanes.probe.host import HostReading, read_host
 from streamlanes.probe.memory import MemoryReading, read_memory
@@ -50,7 +51,8 @@ def provider_ports(calls: int, somaxconn: int, processes: int) -> int:
 
 @dataclass(frozen=True)
 class Up:
-    """A pass at `ready`: the cell's process, its tree, tables and provider, what its interpreter is."""
+    """A pass at `ready`: the cell's process, its tree, tables and provider, what its interpreter is, and the
+    processes of a server that runs for it."""
 
     child: Child
     pids: tuple[int, ...]
@@ -58,6 +60,7 @@ class Up:
     providers: Providers | None
     startup_s: float
     interpreter: Mapping[str, object]
+    server: tuple[int, ...] = ()
 
 
 class Bench:
@@ -130,7 +133,8 @@ class Bench:
         spin_before = self._speed.look()
         with self._up(cell, schedule, hold=False) as up:
             ready = (read_host(), read_memory(up.pids)) if reads else None
-            cpu = PassClocks(up.pids, up.providers)
+            progress = up.tables.calls[lane.progress] if lane.progress else None
+            cpu = PassClocks(up.pids, up.providers, up.server, progress)
             host, ours = read_host(), self._ours_ns()
             readings = [cpu.read()]
             origin_ns = _go(up)
@@ -228,8 +232,10 @@ class Bench:
     def _up(self, cell: Cell, schedule: Schedule, hold: bool) -> Iterator[Up]:
         """A fresh provider and a fresh cell at `ready`; all gone at the end of the block."""
         with contextlib.ExitStack() as stack:
-            tables = Tables(schedule, self._lane(cell).columns)
+            lane = self._lane(cell)
+            tables = Tables(schedule, lane.columns, lane.rows)
             stack.callback(tables.close)
+            placed = stack.enter_context(placed_for(lane, cell))
             serving = None
             if cell.client_info.network:
                 processes = self.sets.provider_processes
@@ -251,21 +257,28 @@ class Bench:
             argv = [self._python(cell.axes.python), "-P", "-m", "streamlanes.cell"]
             child = Child(self.launcher, argv, self.sets.cell)
             stack.callback(child.end, grace_s=0.5)
-            child.say(self._spec(cell, schedule, tables, serving, hold))
+            child.say(self._spec(cell, schedule, tables, serving, hold, placed))
             word = hear(child, START_S)
             if word is None:
                 raise CellEnded(Status(StatusName.CRASHED, f"not ready after {START_S:.0f} s"))
             expect(word, "ready")
             startup_s = (now_ns() - began) / 1e9
-            yield Up(child, members(child.pid), tables, serving, startup_s, word["facts"])
+            server = server_processes(placed.server)
+            yield Up(child, members(child.pid), tables, serving, startup_s, word["facts"], server)
 
-    def _spec(
-        self, cell: Cell, schedule: Schedule, tables: Tables, serving: Providers | None, hold: bool
+    def _spec(  # all that a cell is told
+        self,
+        cell: Cell,
+        schedule: Schedule,
+        tables: Tables,
+        serving: Providers | None,
+        hold: bool,
+        placed: Place,
     ) -> dict[str, object]:
         backend, lane = BACKENDS[cell.backend], self._lane(cell)
         return {
             "job": lane.job,
-            "setting": lane.asks.setting(cell, schedule) if lane.asks else {},
+            "setting": {**(lane.asks.setting(cell, schedule) if lane.asks else {}), **placed.told},
             "backend": backend.target,
             "client": cell.client_info.forms[backend.waits],
             "libraries": cell.client_info.libraries,

@@ -13,6 +13,7 @@ import pytest
 
 from durable_checks import StoreChecks, claimed, row
 from durable_claimer import claim_until_none_is_left
+from durable_people import PeopleChecks
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Database, Work
 from streamlanes.durable.errors import (
@@ -37,8 +38,8 @@ def database(tmp_path: Path) -> Iterator[SQLite]:
     made.close()
 
 
-class TestSQLite(StoreChecks):
-    """See StoreChecks."""
+class TestSQLite(StoreChecks, PeopleChecks):
+    """See StoreChecks and PeopleChecks."""
 
 
 def test_it_waits_for_the_disk_unless_told_otherwise(tmp_path: Path):
@@ -145,7 +146,7 @@ def test_a_store_is_refused_after_a_fork(database: Database):
 
 
 def test_a_full_disk_is_named_and_nothing_is_lost(tmp_path: Path):
-    database = SQLite(tmp_path / "s.db", max_bytes=200_000)
+    database = SQLite(tmp_path / "s.db", max_bytes=300_000)
     store, lease = Checkpoints(database), claimed(database)
     futures = [store.append(lease, row(step, "a", b"x" * 10_000)) for step in range(100)]
     kept = sum(future.exception() is None for future in futures)

@@ -12,8 +12,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from agent_checks import AgentChecks
 from commands import run
 from durable_checks import StoreChecks, claimed, row
+from durable_people import PeopleChecks
+from replay_checks import ReplayChecks
 from streamlanes.durable import postgres as module
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Transaction, Work
@@ -52,8 +55,16 @@ def database(server: Local, schema: str) -> Iterator[Postgres]:
     made.close()
 
 
-class TestPostgres(StoreChecks):
-    """See StoreChecks."""
+class TestPostgres(StoreChecks, PeopleChecks):
+    """See StoreChecks and PeopleChecks."""
+
+
+class TestReplay(ReplayChecks):
+    """See ReplayChecks."""
+
+
+class TestAgents(AgentChecks):
+    """See AgentChecks."""
 
 
 def test_waiting_for_a_connection_is_a_phase_of_its_own(server: Local, schema: str):

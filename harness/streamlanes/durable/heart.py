@@ -9,8 +9,8 @@ lapses, and the fence makes that safe.
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
+from typing import Protocol
 
-from streamlanes.durable.leases import Leases
 from streamlanes.durable.points import Point, reach
 from streamlanes.durable.values import Lease
 
@@ -18,10 +18,16 @@ BEATS = 3
 """Heartbeats in a lease: two may come late before it lapses."""
 
 
+class Renews(Protocol):
+    """Where leases are renewed: answered with False for one that is lost."""
+
+    def beat(self, lease: Lease) -> "Future[bool]": ...
+
+
 class Heart:
     """Renews the leases that are held, each `BEATS` times in its length."""
 
-    def __init__(self, leases: Leases, lease_s: float) -> None:
+    def __init__(self, leases: Renews, lease_s: float) -> None:
         self.lease_s = lease_s
         self._leases = leases
         self._held: dict[str, Lease] = {}
