@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from streamlanes import operate_cli
+from streamlanes import durable_logs, operate_cli
 from streamlanes.durable.errors import DurableError
 from streamlanes.errors import UserError
 
@@ -74,7 +74,7 @@ def chaos(
     kills: Annotated[int, typer.Option(help="Kills on each store.", min=1, max=MOST)] = 30,
     store: Annotated[str, typer.Option(help="sqlite, postgres, or both by comma.")] = "sqlite",
     scenario: Annotated[
-        str, typer.Option(help="What workers do: steps, approval, rainbow, by comma.")
+        str, typer.Option(help="What workers do: steps, approval, rainbow, replay, by comma.")
     ] = "steps",
     target: Annotated[str, typer.Option(help="What is killed: durable (workers) or run.")] = "durable",
     seed: Annotated[int, typer.Option(help="Draws points, signals and moments.")] = 1,
@@ -140,3 +140,10 @@ def _kill_runs(kills: int, seed: int, json: bool) -> None:
     else:
         print(*durable_lines.cells_lines(found), sep="\n")
     raise typer.Exit(0 if found.passed else BROKEN)
+
+
+app.command()(durable_logs.trace)
+app.command()(durable_logs.audit)
+app.command()(durable_logs.export)
+app.command("import")(durable_logs.import_)
+app.command()(durable_logs.demo)

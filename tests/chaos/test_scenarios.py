@@ -5,8 +5,9 @@ import json
 import pytest
 
 from streamlanes.chaos.plan import Counts, How, Kill, Scenario, Size
-from streamlanes.chaos.scenarios import approval, rainbow, steps
+from streamlanes.chaos.scenarios import approval, rainbow, replay, steps
 from streamlanes.chaos.workers.approval import REJECTED
+from streamlanes.durable.events import Event, Kind
 from streamlanes.durable.people import Request, Status
 from streamlanes.durable.points import Point
 from streamlanes.durable.values import Checkpoint
@@ -128,3 +129,52 @@ def test_a_rainbow_has_both_versions_and_both_are_struck(number: int):
     struck, beside = rainbow.RAINBOW.tasks(kill, Size())
     assert {struck["version"], beside["version"]} == {1, 2}
     assert struck["version"] == 1 + (number + 1) % 2
+
+
+# Replay
+
+
+def log_of(name: str, *, epochs: tuple[int, int] = (1, 1), result: object = None) -> list[Event]:
+    """Two activities, each with a reading before it."""
+    made = [[f"{name}0", f"{name}/0"], [f"{name}1", f"{name}/1"]]
+    told = [
+        (Kind.SESSION, "", {}),
+        *((kind, f"0/{2 * step + place + 1}", made[step][place]) for step in range(2) for place, kind in
+          enumerate((Kind.RECORDED, Kind.COMPLETED))),
+        (Kind.ENDED, "", made if result is None else result),
+    ]  # fmt: skip
+    return [
+        Event(number, call, kind, "", json.dumps(data), 0.0, epochs[number > 3])
+        for number, (kind, call, data) in enumerate(told, 1)
+    ]
+
+
+LOGS = {name: log_of(name) for name in NAMES}
+DONE = {f"{name}/{step}": 1 for name in NAMES for step in range(2)}
+
+
+def test_workflows_that_went_well_are_clean():
+    assert replay.counted(SIZE, LOGS, NAMES, DONE, BEGUN) == Counts()
+    later = {**LOGS, "b": log_of("b", epochs=(1, 2))}
+    assert replay.counted(SIZE, later, NAMES, DONE, BEGUN) == Counts(), "another session went on"
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"ledger": {**DONE, "a/0": 3}}, Counts(duplicated=2)),
+        ({"ledger": {**DONE, "b/1": 0}}, Counts(lost=1)),
+        ({"logs": {**LOGS, "b": []}, "finished": ["a"]}, Counts(lost=2, unfinished=1)),
+        ({"logs": {**LOGS, "b": LOGS["b"][:-1]}}, Counts(false_done=1)),
+        ({"logs": {**LOGS, "b": log_of("b", result=[["b0", "other"]])}}, Counts(false_done=1)),
+        (
+            {"logs": {**LOGS, "b": [*LOGS["b"][:5], LOGS["b"][4], LOGS["b"][5]]}},
+            Counts(duplicated=1, false_done=1),
+        ),
+        ({"logs": {**LOGS, "b": log_of("b", epochs=(2, 1))}}, Counts(duplicated=1)),
+        ({"begun": [*BEGUN, ("a", 1)]}, Counts(redone=1)),
+    ],
+)
+def test_each_fault_of_replay_is_counted(changed: dict[str, object], expected: Counts):
+    facts = {"logs": LOGS, "finished": NAMES, "ledger": DONE, "begun": BEGUN, **changed}
+    assert replay.counted(SIZE, **facts) == expected

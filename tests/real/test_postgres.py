@@ -15,6 +15,7 @@ import pytest
 from commands import run
 from durable_checks import StoreChecks, claimed, row
 from durable_people import PeopleChecks
+from replay_checks import ReplayChecks
 from streamlanes.durable import postgres as module
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Transaction, Work
@@ -55,6 +56,10 @@ def database(server: Local, schema: str) -> Iterator[Postgres]:
 
 class TestPostgres(StoreChecks, PeopleChecks):
     """See StoreChecks and PeopleChecks."""
+
+
+class TestReplay(ReplayChecks):
+    """See ReplayChecks."""
 
 
 def test_waiting_for_a_connection_is_a_phase_of_its_own(server: Local, schema: str):

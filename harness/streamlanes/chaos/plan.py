@@ -26,6 +26,7 @@ class Scenario(enum.StrEnum):
     STEPS = "steps"  # agents with effects and messages
     APPROVAL = "approval"  # agents that ask a person before each effect
     RAINBOW = "rainbow"  # agents of two runtime versions at once
+    REPLAY = "replay"  # workflows of activities and readings, over their logs
 
 
 OWN_COUNTS = {

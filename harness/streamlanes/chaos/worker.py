@@ -18,6 +18,7 @@ MODES = {
     "durable": "streamlanes.chaos.workers.steps:work",
     "approval": "streamlanes.chaos.workers.approval:work",
     "rainbow": "streamlanes.chaos.workers.rainbow:work",
+    "replay": "streamlanes.chaos.workers.replay:work",
     "list": "streamlanes.chaos.workers.controls:in_a_list",
     "naive": "streamlanes.chaos.workers.controls:naively",
     "asks": "streamlanes.chaos.workers.controls:asking_in_memory",

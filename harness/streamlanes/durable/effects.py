@@ -22,6 +22,7 @@ from streamlanes.durable.errors import DurableError, Full, InDoubt, LeaseLost, S
 from streamlanes.durable.fence import FENCE, HELD, fenced, held, lost
 from streamlanes.durable.points import Point, reach
 from streamlanes.durable.state import decode, encode
+from streamlanes.durable.tracing import SpanKind, Trace, noted
 from streamlanes.durable.values import Lease
 from streamlanes.durable.waits import Waits
 
@@ -110,9 +111,12 @@ def effect_key(thread_id: str, step: int, call: int) -> str:
 class Effects:
     """Effects and their ledger in one database."""
 
-    def __init__(self, database: Database, draw: random.Random | None = None) -> None:
+    def __init__(
+        self, database: Database, draw: random.Random | None = None, trace: Trace | None = None
+    ) -> None:
         self._database = database
         self._draw = draw or random.Random()
+        self._trace = trace
 
     def ledger(self, thread_id: str) -> Sequence[Attempt]:
         """Every attempt of an execution."""
@@ -167,7 +171,8 @@ class Effects:
         await waits.result(self._begin(lease, key, attempt))
         reach(Point.BEFORE_EFFECT)
         try:
-            answer = await _awaited(effect.perform(_reference(effect, key, attempt), payload))
+            with noted(self._trace, lease, SpanKind.ATTEMPT, effect.name, key=key, attempt=attempt):
+                answer = await _awaited(effect.perform(_reference(effect, key, attempt), payload))
         except Exception as error:
             await waits.result(self._end(lease, key, attempt, _how(error)))
             if effect.guard is Guard.NONE and not isinstance(error, NotDone):

@@ -67,6 +67,36 @@ class InDoubt(DurableError):
     """An effect may or may not have happened, and nobody can be asked."""
 
 
+class Diverged(DurableError):
+    """A workflow's code asks for something else than its log holds at that place."""
+
+
+class WorkflowChanged(DurableError):
+    """The log was begun by another workflow, another version of it, or with another input."""
+
+
+class LogCut(DurableError):
+    """Events of a log are missing or cannot be read."""
+
+
+class Misplaced(DurableError):
+    """An activity or a reading was asked for where no workflow is carried out."""
+
+
+class ActivityFailed(Exception):
+    """What a workflow gets of an activity whose attempts are used up: the same at first and in replay.
+
+    error: the class that the last attempt raised, by name. says: its text, shortened.
+    """
+
+    def __init__(self, name: str, error: str, says: str, attempts: int) -> None:
+        super().__init__(f"activity {name} failed {attempts} times, at last with {error}: {says}")
+        self.name, self.error, self.says, self.attempts = name, error, says, attempts
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.name, self.error, self.says, self.attempts))
+
+
 class Parked(DurableError):
     """The execution waits for a person; nobody works on it, and nothing is wrong."""
 

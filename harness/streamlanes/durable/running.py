@@ -24,6 +24,7 @@ from streamlanes.durable.leases import LEASE_S, Leases
 from streamlanes.durable.people import Decision, Interrupted, People, Question, Status, canonical
 from streamlanes.durable.points import Point, reach
 from streamlanes.durable.state import decode, encode
+from streamlanes.durable.tracing import SpanKind, Trace, noted
 from streamlanes.durable.values import RUNTIME_VERSION, Checkpoint, Claimed, Lease, Message, named
 from streamlanes.durable.waits import Blocking, Waits, drive
 
@@ -118,7 +119,8 @@ class Worker:
     """What a process needs to carry out executions of one database: as many at once as it likes.
 
     owner: a name for people; two workers may have the same one. version: of the code of its agents; it
-    carries out executions of that version only (see versions.py).
+    carries out executions of that version only (see versions.py). traced: keep a span of every claim, step
+    and attempt; see tracing.py and `streamlanes durable trace`.
     """
 
     def __init__(
@@ -127,13 +129,17 @@ class Worker:
         owner: str | None = None,
         lease_s: float = LEASE_S,
         version: int = RUNTIME_VERSION,
+        *,
+        traced: bool = False,
     ) -> None:
         self.owner = owner or f"{os.getpid()}-{secrets.token_hex(2)}"
         self.lease_s = lease_s
         self.version = version
+        self.database = database
+        self.trace = Trace(database, version) if traced else None
         self.store = Checkpoints(database, version)
         self.leases = Leases(database, version)
-        self.effects = Effects(database)
+        self.effects = Effects(database, trace=self.trace)
         self.people = People(database)
         self.caps = Caps(database)
         self.heart = Heart(self.leases, lease_s)
@@ -169,7 +175,7 @@ async def _run(agent: Agent, thread_id: str, worker: Worker, waits: Waits) -> ob
     latest = worker.store.latest(thread_id)
     if latest is not None and worker.leases.status(thread_id) == "done":
         return decode(thread_id, f"step {latest.step}", latest.state)
-    raise _not_now(thread_id, worker)
+    raise not_now(thread_id, worker)
 
 
 async def carry_on(agent: Agent, claimed: Claimed, worker: Worker, waits: Waits) -> object:
@@ -181,13 +187,16 @@ async def carry_on(agent: Agent, claimed: Claimed, worker: Worker, waits: Waits)
     """
     lease, latest = claimed.lease, claimed.latest
     worker.heart.hold(lease)
+    with noted(worker.trace, lease, SpanKind.CLAIM, worker.owner):
+        pass  # of no length: a worker that dies could not note the end
     try:
         state = decode(lease.thread_id, f"step {latest.step}", latest.state) if latest else None
         number = latest.step + 1 if latest else 0
         while True:
             if worker.heart.lost(lease):
                 raise lost(lease)
-            made, last = await _step(agent, state, Step(worker, lease, number, waits), worker)
+            with noted(worker.trace, lease, SpanKind.STEP, "", step=number):
+                made, last = await _step(agent, state, Step(worker, lease, number, waits), worker)
             # The next step sees what a worker that resumes would see.
             state = decode(lease.thread_id, f"step {number}", made)
             if last:
@@ -232,7 +241,7 @@ def _parked(thread_id: str, worker: Worker) -> Parked:
     return Parked(thread_id, what, f"decide it with `streamlanes durable approve {which}`, or reject")
 
 
-def _not_now(thread_id: str, worker: Worker) -> DurableError:
+def not_now(thread_id: str, worker: Worker) -> DurableError:
     """Why an execution could not be claimed."""
     status, version = worker.leases.status(thread_id), worker.leases.version(thread_id)
     if version is not None and version != worker.version:

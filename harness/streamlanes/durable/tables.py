@@ -74,6 +74,36 @@ TABLES = (
     due {real} NOT NULL
 )""",
     "CREATE INDEX IF NOT EXISTS waiting ON outbox (status, due)",
+    # A workflow's log: numbers from 1 without a gap. call is '' for what is the workflow's own.
+    """CREATE TABLE IF NOT EXISTS events (
+    thread_id TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    call TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    data TEXT NOT NULL,
+    at {real} NOT NULL,
+    epoch BIGINT NOT NULL,
+    PRIMARY KEY (thread_id, number)
+)""",
+    # What a worker that is traced did, and when. Nothing is decided by it.
+    """CREATE TABLE IF NOT EXISTS spans (
+    thread_id TEXT NOT NULL,
+    token TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    step BIGINT NOT NULL,
+    key TEXT NOT NULL,
+    attempt BIGINT NOT NULL,
+    epoch BIGINT NOT NULL,
+    owner TEXT NOT NULL,
+    version BIGINT NOT NULL,
+    began {real} NOT NULL,
+    took {real} NOT NULL,
+    outcome TEXT NOT NULL,
+    PRIMARY KEY (thread_id, token, number)
+)""",
     # place: the key of the call that asks; round counts how often it asked. status: pending, approved,
     # rejected. epoch: the lease that took the decision up first, 0 before. asked, decided: wall clock.
     """CREATE TABLE IF NOT EXISTS requests (

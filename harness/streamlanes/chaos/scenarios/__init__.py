@@ -11,6 +11,7 @@ SCENARIOS = {
     Scenario.STEPS: "streamlanes.chaos.scenarios.steps:STEPS",
     Scenario.APPROVAL: "streamlanes.chaos.scenarios.approval:APPROVAL",
     Scenario.RAINBOW: "streamlanes.chaos.scenarios.rainbow:RAINBOW",
+    Scenario.REPLAY: "streamlanes.chaos.scenarios.replay:REPLAY",
 }
 """Where each scenario is, imported only when chosen."""
 
