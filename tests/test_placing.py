@@ -6,9 +6,9 @@ import pytest
 
 from places_made import GONE
 from streamlanes.cells import Cell
+from streamlanes.hearing import CellEnded
 from streamlanes.lanes import lane
 from streamlanes.lanes.base import Place
-from streamlanes.hearing import CellEnded
 from streamlanes.placing import placed_for
 from streamlanes.record import StatusName
 

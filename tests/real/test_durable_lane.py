@@ -11,8 +11,8 @@ import pytest
 from commands import left_behind, records, run
 from streamlanes.cells import Axes, Cell
 from streamlanes.durable.vfs import Unavailable, Watch
-from streamlanes.lanes.durable import LANE
 from streamlanes.hearing import CellEnded
+from streamlanes.lanes.durable import LANE
 from streamlanes.process import Bench
 from streamlanes.record import Record, StatusName
 from streamlanes.recording import record
