@@ -121,6 +121,7 @@ def test_a_published_result_passes_and_every_record_is_judged(
 def test_the_published_quick_run_comes_under_every_rule():
     (quick,) = (folder for folder in folders() if folder.name == "quick")
     everything = [*shipped().exact, *shipped().bound, *shipped().ratio]
+    everything = [rule for rule in everything if rule.for_lane("io")]
     assert [str(rule) for rule in everything if not under(rule, quick)] == []
 
 

@@ -34,7 +34,7 @@ def answer(records: Sequence[Record], lane: Lane) -> list[str]:
         return [f"ANSWER  none: no {lane.name} cell was measured"]
     if lane.answer is not None:
         lines = lane.answer(own) or [f"ANSWER  none: no {lane.name} cell came to its figures"]
-        return [piece for line in [*lines, _flags(own, own)] for piece in _folded(line)]
+        return [piece for line in [*lines, _flags(lane, own, own)] for piece in _folded(line)]
     compared, sought = without_searches(own), capacities(own)
     measured = points(compared)
     cells = Counter(record.cell.client for record in own)
@@ -45,7 +45,7 @@ def answer(records: Sequence[Record], lane: Lane) -> list[str]:
         leads = [_INDENT if mine else f"ANSWER  on the {client} client ", *[_INDENT] * len(groups)]
         said += _block(mine, lane) if mine else []
         said += [f"{lead}{_bears(group)}" for lead, group in zip(leads, groups, strict=False)]
-    return [piece for line in [*said, _flags(own, compared)] for piece in _folded(line)]
+    return [piece for line in [*said, _flags(lane, own, compared)] for piece in _folded(line)]
 
 
 def _folded(line: str) -> list[str]:
@@ -184,9 +184,9 @@ def _never_meant(record: Record) -> bool:
     return status.name is StatusName.UNSUPPORTED and not limited
 
 
-def _flags(records: Sequence[Record], compared: Sequence[Record]) -> str:
+def _flags(lane: Lane, records: Sequence[Record], compared: Sequence[Record]) -> str:
     """Endings and flags of the cells that are compared, since a search breaks some on purpose; the host's
-    noise and lost tokens of all."""
+    noise, where the lane looks at it, and lost tokens of all."""
     statuses = Counter(
         r.status.name.replace("_", " ") for r in compared if r.status.name is not StatusName.OK
     )
@@ -195,8 +195,9 @@ def _flags(records: Sequence[Record], compared: Sequence[Record]) -> str:
     noisy = sum(flag.name is FlagName.NOISY_HOST for record in records for flag in record.flags)
     counted = [f"{count} {name}" for names in (statuses, flags) for name, count in sorted(names.items())]
     host = f"host noisy in {noisy} of {len(records)} cells" if noisy else "host quiet"
+    looked = lane.doubts is None or FlagName.NOISY_HOST in lane.doubts
     ended = [record for record in records if record.status.name is StatusName.OK]
-    parts = [", ".join(counted) or "none", *([host] if ended or noisy else []), *_lost(ended)]
+    parts = [", ".join(counted) or "none", *([host] if looked and (ended or noisy) else []), *_lost(ended)]
     return f"FLAGS   {'; '.join(parts)}"
 
 

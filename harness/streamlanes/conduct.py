@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from types import FrameType, MappingProxyType
 from typing import IO, Any
@@ -15,7 +16,7 @@ import msgspec
 from streamlanes import __version__, fitting, interpreters, limits, preflight, runner, targets
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
-from streamlanes.errors import Terminated
+from streamlanes.errors import Terminated, UserError
 from streamlanes.estimate import Outlook
 from streamlanes.facts import Facts
 from streamlanes.interpreters import Interpreter
@@ -29,7 +30,7 @@ from streamlanes.process import Bench, CellEnded, provider_ports
 from streamlanes.profile import Profile
 from streamlanes.progress import Bar, Json, Plain, duration, show_json
 from streamlanes.record import Record, Status, StatusName
-from streamlanes.recording import failed, record
+from streamlanes.recording import failed, record, record_of
 from streamlanes.workload import build
 
 RESULTS = Path("results")
@@ -65,12 +66,24 @@ class Here:
         """
         try:
             forbid(cell, self.pythons, self.functions)
+            own = lane_named(cell.lane)
+            if own.measured_by is not None:
+                return record_of(cell, own, self.machine, own.view(_measured_by(own.measured_by, cell))), None
             if before is not None:
                 before(cell)
             facts = bench.measure(cell)
         except CellEnded as ended:
             return failed(cell, lane_named(cell.lane), self.machine, ended.status), None
-        return record(cell, lane_named(cell.lane), self.machine, facts), facts
+        return record(cell, own, self.machine, facts), facts
+
+
+def _measured_by(target: str, cell: Cell) -> Any:
+    """What that function finds. Raises CellEnded where it cannot be had here."""
+    module, attribute = target.split(":")
+    try:
+        return getattr(import_module(module), attribute)(cell)
+    except UserError as error:
+        raise CellEnded(Status(StatusName.UNSUPPORTED, interpreters.without_folders(str(error)))) from None
 
 
 def this_machine() -> dict[str, Any]:
@@ -171,6 +184,8 @@ def warming(cell: Cell) -> Cell:
     """A small cell of the same backend and client, to be thrown away: files read, caches warm."""
     own = dict.fromkeys(("arrival", "ramp_s", "gaps", "rate_per_s", "time_scale", "trace"))  # of its workload
     axes = msgspec.structs.replace(cell.axes, ttft_ms=50, gap_ms=10, tokens=10, **own)
+    if lane_named(cell.lane).lasts_s(cell):
+        axes = msgspec.structs.replace(axes, run_s=1)
     small = {
         "workload": "lesson",
         "calls": min(cell.calls, WARMING_CALLS),

@@ -142,6 +142,33 @@ def _kill_runs(kills: int, seed: int, json: bool) -> None:
     raise typer.Exit(0 if found.passed else BROKEN)
 
 
+@app.command()
+def agents(
+    agents: Annotated[int, typer.Option(help="Agents, at most 20,000.", min=2, max=20_000)] = 600,
+    group_size: Annotated[int, typer.Option(help="Agents in a group.", max=200)] = 10,
+    store: Annotated[str, typer.Option(help="sqlite or postgres.")] = "sqlite",
+    json: Annotated[bool, typer.Option("--json", help="One object a line on standard output.")] = False,
+) -> None:
+    """Have agents write to each other in groups and count their messages: exit 0 if exact, else 1."""
+    from streamlanes import agents_trial, durable_lines
+    from streamlanes.errors import unknown
+
+    if store not in agents_trial.STORES:
+        raise unknown("store", store, agents_trial.STORES)
+
+    def tell(ran: agents_trial.Ran) -> None:
+        _out(ran.fields()) if json else print(durable_lines.agents_line(ran), flush=True)
+
+    with _mistakes():
+        runs = agents_trial.sizes(agents, group_size)
+        if not json:
+            print(durable_lines.agents_heads(), flush=True)
+        all_ran = agents_trial.run_all(runs, store, tell)
+    if not json:
+        print(*durable_lines.agents_answer(all_ran), sep="\n")
+    raise typer.Exit(0 if all(ran.as_expected for ran in all_ran) else BROKEN)
+
+
 app.command()(durable_logs.trace)
 app.command()(durable_logs.audit)
 app.command()(durable_logs.export)

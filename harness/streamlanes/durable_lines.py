@@ -1,8 +1,9 @@
-"""The words of `streamlanes durable effects` and `streamlanes durable chaos`. Pure."""
+"""The words of `streamlanes durable effects`, `chaos` and `agents`. Pure."""
 
 from collections.abc import Sequence
 from statistics import median
 
+from streamlanes.agents_trial import Ran
 from streamlanes.chaos.cells import CellsKilled
 from streamlanes.chaos.plan import (
     NOT_TESTED,
@@ -89,6 +90,58 @@ def cells_lines(found: CellsKilled) -> list[str]:
         f"ANSWER  {found.kills} kills of `streamlanes run`, {found.runs} runs of it finished: "
         f"{found.cells} cells, {found.repeated} repeated, {found.lost} lost"
     ]
+
+
+def agents_heads() -> str:
+    """The head of the table that `agents_line` fills as the runs end."""
+    return _agents_row(
+        ("agents", "groups", "chat", "admin", "an agent", "wakes", "batch", "threads", "awake", "")
+    )
+
+
+def agents_line(ran: Ran) -> str:
+    """One run of the task."""
+    figures = (ran.agents, ran.groups, ran.chat, ran.admin)
+    rest = (ran.wakes, ran.largest, ran.threads, ran.awake)
+    each = f"{ran.messages / ran.agents:.2f}"
+    return _agents_row((*map("{:,}".format, figures), each, *map("{:,}".format, rest), _of_the_task(ran)))
+
+
+def agents_answer(all_ran: Sequence[Ran]) -> list[str]:
+    """What growing costs, in groups and in one room."""
+    wrong = [ran for ran in all_ran if not ran.as_expected]
+    grown = [ran for ran in all_ran if ran.groups > 1] or all_ran[:1]
+    rooms = [ran for ran in all_ran if ran.groups == 1 and ran is not grown[0]]
+    last = grown[-1]
+    said = [
+        f"{last.agents:,} agents in {last.groups:,} groups: {last.messages:,} messages, "
+        f"{last.messages / last.agents:.2f} an agent ("
+        + ", ".join(f"{ran.messages / ran.agents:.2f} with {ran.agents:,}" for ran in grown)
+        + ")"
+    ]
+    if rooms:
+        found = ", ".join(f"{ran.messages / ran.agents:.0f} with {ran.agents}" for ran in rooms)
+        would = last.agents * (last.agents - 1)
+        said.append(
+            f"in one room an agent takes {found}; all {last.agents:,} there would take {would:,} messages"
+        )
+    said.append(
+        f"{last.agents:,} agents had {last.threads} threads, {grown[0].agents:,} had {grown[0].threads}; "
+        f"tasks only those awake, at most {max(ran.awake for ran in all_ran)}"
+    )
+    if wrong:
+        said = [f"not as it must be: {len(wrong)} of {len(all_ran)} runs", *said]
+    return ["", *(f"{'ANSWER' if not place else '      '}  {line}" for place, line in enumerate(said))]
+
+
+def _of_the_task(ran: Ran) -> str:
+    if ran.as_expected:
+        return "done, exact"
+    return f"WRONG: {ran.messages:,} of {ran.expected:,} messages, {'' if ran.done else 'not '}done"
+
+
+def _agents_row(cells: Sequence[str]) -> str:
+    return "".join(cell.rjust(9) for cell in cells[:-1]) + (f"  {cells[-1]}" if cells[-1] else "")
 
 
 def _judged(one: Sent) -> str:

@@ -33,7 +33,7 @@ def seconds(cell: Cell) -> float:
     else:
         wall = schedule.ideal_wall_s
     lane = lane_named(cell.lane)
-    took = PASS_S + wall + CALL_S * cell.calls + lane.about_s(cell)
+    took = PASS_S + max(wall, lane.lasts_s(cell)) + CALL_S * cell.calls + lane.about_s(cell)
     if cell.memory and lane.holds:
         held = schedule.head(in_flight)
         first = held.start_ns + held.offset_ns[held.first[:-1]]

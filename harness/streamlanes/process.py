@@ -7,17 +7,21 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
+import psutil
 
 from streamlanes import certificate, wire
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.children import Child, Gone, Launcher
+from streamlanes.errors import UserError
 from streamlanes.facts import CallStamps, CpuReading, Facts, MemoryPass, ProviderStamps, TimedPass
+from streamlanes.interpreters import without_folders
 from streamlanes.lanes import lane as lane_named
-from streamlanes.lanes.base import Lane
+from streamlanes.lanes.base import Lane, Place
 from streamlanes.limits import cpu_sets
 from streamlanes.mishaps import Mishaps
 from streamlanes.probe.cpu import process_cpu_ns
@@ -64,12 +68,15 @@ def provider_ports(calls: int, somaxconn: int, processes: int) -> int:
 
 class Tables:
     """The three shared tables of a pass, and what went wrong in words. own: columns that a lane's job stamps
-    besides."""
+    besides. rows: others, of so many rows each."""
 
-    def __init__(self, schedule: Schedule, own: Sequence[str] = ()) -> None:
+    def __init__(
+        self, schedule: Schedule, own: Sequence[str] = (), rows: Mapping[str, int] | None = None
+    ) -> None:
         size = (schedule.calls, schedule.tokens)
         self.schedule = Table.create("schedule", schedule_columns(*size))
-        self.calls = Table.create("calls", (*call_columns(*size), *lane_columns(own, schedule.calls)))
+        besides = (*lane_columns(own, schedule.calls), *(rows or {}).items())
+        self.calls = Table.create("calls", (*call_columns(*size), *besides))
         self.provider = Table.create("provider", provider_columns(*size))
         self.mishaps = Mishaps.create()
         for name, values in (
@@ -95,7 +102,8 @@ class Tables:
 
 @dataclass(frozen=True)
 class Up:
-    """A pass at `ready`: the cell's process, its tree, tables and provider, what its interpreter is."""
+    """A pass at `ready`: the cell's process, its tree, tables and provider, what its interpreter is, and the
+    processes of a server that runs for it."""
 
     child: Child
     pids: tuple[int, ...]
@@ -103,6 +111,7 @@ class Up:
     providers: Providers | None
     startup_s: float
     interpreter: Mapping[str, object]
+    server: tuple[int, ...] = ()
 
 
 class Bench:
@@ -174,7 +183,7 @@ class Bench:
         spin_before = spin_ms()
         with self._up(cell, schedule, hold=False) as up:
             ready = (read_host(), read_memory(up.pids)) if reads else None
-            cpu = _Cpu(up)
+            cpu = _Cpu(up, lane.progress)
             host, ours = read_host(), self._ours_ns()
             readings = [cpu.read()]
             origin_ns = _go(up)
@@ -272,8 +281,10 @@ class Bench:
     def _up(self, cell: Cell, schedule: Schedule, hold: bool) -> Iterator[Up]:
         """A fresh provider and a fresh cell at `ready`; all gone at the end of the block."""
         with contextlib.ExitStack() as stack:
-            tables = Tables(schedule, self._lane(cell).columns)
+            lane = self._lane(cell)
+            tables = Tables(schedule, lane.columns, lane.rows)
             stack.callback(tables.close)
+            placed = stack.enter_context(_placed(lane, cell))
             serving = None
             if cell.client_info.network:
                 processes = self.sets.provider_processes
@@ -295,21 +306,28 @@ class Bench:
             argv = [self._python(cell.axes.python), "-P", "-m", "streamlanes.cell"]
             child = Child(self.launcher, argv, self.sets.cell)
             stack.callback(child.end, grace_s=0.5)
-            child.say(self._spec(cell, schedule, tables, serving, hold))
+            child.say(self._spec(cell, schedule, tables, serving, hold, placed))
             word = _hear(child, START_S)
             if word is None:
                 raise CellEnded(Status(StatusName.CRASHED, f"not ready after {START_S:.0f} s"))
             _expect(word, "ready")
             startup_s = (now_ns() - began) / 1e9
-            yield Up(child, members(child.pid), tables, serving, startup_s, word["facts"])
+            server = _server(placed.server)
+            yield Up(child, members(child.pid), tables, serving, startup_s, word["facts"], server)
 
-    def _spec(
-        self, cell: Cell, schedule: Schedule, tables: Tables, serving: Providers | None, hold: bool
+    def _spec(  # all that a cell is told
+        self,
+        cell: Cell,
+        schedule: Schedule,
+        tables: Tables,
+        serving: Providers | None,
+        hold: bool,
+        placed: Place,
     ) -> dict[str, object]:
         backend, lane = BACKENDS[cell.backend], self._lane(cell)
         return {
             "job": lane.job,
-            "setting": lane.asks.setting(cell, schedule) if lane.asks else {},
+            "setting": {**(lane.asks.setting(cell, schedule) if lane.asks else {}), **placed.told},
             "backend": backend.target,
             "client": cell.client_info.forms[backend.waits],
             "libraries": cell.client_info.libraries,
@@ -408,26 +426,58 @@ def _at_end(
 
 
 def spent_ns(readings: Sequence[CpuReading]) -> int:
-    """CPU of cell and provider from the first reading to the last."""
+    """CPU of cell, provider and server from the first reading to the last."""
     first, last = readings[0], readings[-1]
-    return last.cell_total_ns - first.cell_total_ns + last.provider_ns - first.provider_ns
+    beside_ns = last.provider_ns - first.provider_ns + last.server_ns - first.server_ns
+    return last.cell_total_ns - first.cell_total_ns + beside_ns
 
 
 class _Cpu:
-    """CPU clocks of a pass, read from outside. A process that ended keeps its last reading."""
+    """CPU clocks of a pass, read from outside. A process that ended keeps its last reading. progress: the
+    column whose sum is read with them."""
 
-    def __init__(self, up: Up) -> None:
-        self._pids: Sequence[int] = up.pids
-        self._providers = up.providers
-        self._last: dict[int, int] = {}
+    def __init__(self, up: Up, progress: str | None) -> None:
+        self._up = up
+        self._progress = progress
+        self._cell: dict[int, int] = {}
+        self._server: dict[int, int] = {}
 
     def read(self) -> CpuReading:
         """All clocks now."""
-        for pid in self._pids:
-            with contextlib.suppress(ProcessLookupError):
-                self._last[pid] = process_cpu_ns(pid)
-        provider_ns = self._providers.cpu_ns() if self._providers else 0
-        return CpuReading(now_ns(), dict(self._last), provider_ns)
+        for pids, last in ((self._up.pids, self._cell), (self._up.server, self._server)):
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    last[pid] = process_cpu_ns(pid)
+        provider_ns = self._up.providers.cpu_ns() if self._up.providers else 0
+        done = int(np.asarray(self._up.tables.calls[self._progress]).sum()) if self._progress else 0
+        return CpuReading(now_ns(), dict(self._cell), provider_ns, sum(self._server.values()), done)
+
+
+@contextlib.contextmanager
+def _placed(lane: Lane, cell: Cell) -> Iterator[Place]:
+    """What the lane has ready for the pass; all gone at the end of the block."""
+    if lane.place is None:
+        yield Place()
+        return
+    module, attribute = lane.place.split(":")
+    with contextlib.ExitStack() as stack:
+        try:
+            placed: Place = stack.enter_context(getattr(import_module(module), attribute)(cell))
+        except UserError as error:
+            reason = without_folders(str(error))
+            raise CellEnded(Status(StatusName.UNSUPPORTED, reason)) from None
+        yield placed
+
+
+def _server(pid: int | None) -> tuple[int, ...]:
+    """A server's processes as they are now. Each has a group of its own: they are found by their parent."""
+    if pid is None:
+        return ()
+    try:
+        process = psutil.Process(pid)
+        return (pid, *(child.pid for child in process.children(recursive=True)))
+    except psutil.NoSuchProcess:
+        return ()
 
 
 def _go(up: Up) -> int:

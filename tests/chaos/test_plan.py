@@ -60,6 +60,12 @@ def test_a_verdict_needs_clean_trials_and_sharp_controls():
     assert Verdict([good, trial(kill, struck=False)], []).kills == 1
 
 
+def test_a_plan_may_be_of_one_point_and_one_signal():
+    done = carried_out(ChaosPlan(5, ["sqlite"], [(Scenario.STEPS, Point.IN_COMMIT)], hows=(How.STOP,)))
+    assert {(one.kill.point, one.kill.how) for one in done} == {(Point.IN_COMMIT, How.STOP)}
+    assert len({one.kill.hit for one in done}) > 1, "at another passage each time"
+
+
 def test_every_scenario_is_struck_at_each_of_its_points():
     ways = places(list(Scenario))
     done = carried_out(ChaosPlan(len(ways) * len(How), ["sqlite"], ways))

@@ -12,6 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from agent_checks import AgentChecks
 from commands import run
 from durable_checks import StoreChecks, claimed, row
 from durable_people import PeopleChecks
@@ -60,6 +61,10 @@ class TestPostgres(StoreChecks, PeopleChecks):
 
 class TestReplay(ReplayChecks):
     """See ReplayChecks."""
+
+
+class TestAgents(AgentChecks):
+    """See AgentChecks."""
 
 
 def test_waiting_for_a_connection_is_a_phase_of_its_own(server: Local, schema: str):

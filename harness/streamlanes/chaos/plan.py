@@ -27,6 +27,7 @@ class Scenario(enum.StrEnum):
     APPROVAL = "approval"  # agents that ask a person before each effect
     RAINBOW = "rainbow"  # agents of two runtime versions at once
     REPLAY = "replay"  # workflows of activities and readings, over their logs
+    QUEUE = "queue"  # agents that write to each other
 
 
 OWN_COUNTS = {
@@ -155,11 +156,16 @@ class ChaosPlan:
     """
 
     def __init__(
-        self, kills: int, stores: Sequence[str], places: Sequence[tuple[Scenario, Point]], seed: int = 1
+        self,
+        kills: int,
+        stores: Sequence[str],
+        places: Sequence[tuple[Scenario, Point]],
+        seed: int = 1,
+        hows: Sequence[How] = tuple(How),
     ) -> None:
         self._kills = kills
         self._draw_seed = seed
-        self._ways = [(scenario, point, how) for scenario, point in places for how in How]
+        self._ways = [(scenario, point, how) for scenario, point in places for how in hows]
         self._stores = stores
 
     def next(self, done: Sequence[Trial]) -> Kill | None:

@@ -48,7 +48,7 @@ class Grounds:
                 schema = f"chaos_{name}"
                 with place(store, self._server.dsn, schema, launcher) as at:
                     yield at
-                _drop(self._server.dsn, schema)
+                self._server.drop(schema)
         finally:
             self._free.put(launcher)
 
@@ -72,12 +72,9 @@ def run(
 
     Raises UserError where PostgreSQL is asked for and none can be had.
     """
-    with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="streamlanes-chaos-")))
-        server = stack.enter_context(postgres()) if POSTGRES in stores else None
-        grounds = Grounds(folder, server, at_once)
-        stack.callback(grounds.close)
-        trials = _trials(ChaosPlan(kills, stores, places(scenarios), seed), size, grounds, tell, at_once)
+    with opened(stores, at_once) as grounds:
+        plan = ChaosPlan(kills, stores, places(scenarios), seed)
+        trials = carried_out(plan, size, grounds, tell, at_once)
         controls: list[Control] = []
         for number, store in enumerate(stores):
             with grounds.place(store, f"controls_{store}") as at:
@@ -88,7 +85,18 @@ def run(
     return Verdict(trials, controls)
 
 
-def _trials(
+@contextlib.contextmanager
+def opened(stores: Sequence[str], at_once: int) -> Iterator[Grounds]:
+    """Grounds with what these stores need, gone at the end of the block."""
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="streamlanes-chaos-")))
+        server = stack.enter_context(postgres()) if POSTGRES in stores else None
+        grounds = Grounds(folder, server, at_once)
+        stack.callback(grounds.close)
+        yield grounds
+
+
+def carried_out(
     plan: ChaosPlan, size: Size, grounds: Grounds, tell: Callable[[Trial], None], at_once: int
 ) -> list[Trial]:
     """All trials of a plan. Those under way are taken to strike; the plan is asked again when one did not."""
@@ -119,11 +127,3 @@ def _trials(
             pool.shutdown(wait=False, cancel_futures=True)
             grounds.close()  # ends the workers, and with them the trials
             raise
-
-
-def _drop(dsn: str, schema: str) -> None:
-    import psycopg
-    from psycopg import sql
-
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))

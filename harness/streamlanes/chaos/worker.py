@@ -19,6 +19,8 @@ MODES = {
     "approval": "streamlanes.chaos.workers.approval:work",
     "rainbow": "streamlanes.chaos.workers.rainbow:work",
     "replay": "streamlanes.chaos.workers.replay:work",
+    "queue": "streamlanes.chaos.workers.queue:work",
+    "mailboxes": "streamlanes.chaos.workers.queue:in_memory",
     "list": "streamlanes.chaos.workers.controls:in_a_list",
     "naive": "streamlanes.chaos.workers.controls:naively",
     "asks": "streamlanes.chaos.workers.controls:asking_in_memory",

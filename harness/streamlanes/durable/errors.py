@@ -7,12 +7,17 @@ class DurableError(Exception):
     """A failure that its reader can act on; nothing that was acknowledged is lost by it.
 
     execution: the thread_id it is about; None where it is about the store as a whole.
+    what: what happened, without the rest of the line.
     """
 
+    kind = "execution"
+    whole = "the store"
+
     def __init__(self, execution: str | None, what: str, remedy: str) -> None:
-        subject = "the store" if execution is None else f"execution {execution}"
+        subject = self.whole if execution is None else f"{self.kind} {execution}"
         super().__init__(f"{subject}: {' '.join(what.split())}; {remedy}")
         self.execution = execution
+        self.what = what
         self._parts = (what, remedy)
 
     def about(self, execution: str | None) -> Self:

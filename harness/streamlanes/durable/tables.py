@@ -6,6 +6,8 @@ Every statement that a worker writes with carries its lease's token and holds it
 
 from collections.abc import Iterator
 
+from streamlanes.durable.agents.tables import AGENT_TABLES
+
 SCHEMA_VERSION = 2
 
 UPGRADES = {
@@ -138,6 +140,7 @@ TABLES = (
     tokens BIGINT NOT NULL,
     usd {real} NOT NULL
 )""",
+    *AGENT_TABLES,
 )
 
 

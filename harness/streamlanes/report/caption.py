@@ -57,6 +57,7 @@ def _provider(table: Mapping[str, Any]) -> str:
     """What the provider did beside its schedule; a run has one such table."""
     parts = [f"{table['tokens_per_chunk']:,} tokens a chunk"] if "tokens_per_chunk" in table else []
     parts += [f"{share * 100:.3g} % {fault}" for fault, share in table.get("faults", {}).items()]
+    parts += [f"at most {plain(table['limit_per_s'])} requests/s"] if "limit_per_s" in table else []
     return f"Provider: {', '.join(parts)}." if parts else ""
 
 

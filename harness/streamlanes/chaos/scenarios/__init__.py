@@ -12,6 +12,7 @@ SCENARIOS = {
     Scenario.APPROVAL: "streamlanes.chaos.scenarios.approval:APPROVAL",
     Scenario.RAINBOW: "streamlanes.chaos.scenarios.rainbow:RAINBOW",
     Scenario.REPLAY: "streamlanes.chaos.scenarios.replay:REPLAY",
+    Scenario.QUEUE: "streamlanes.chaos.scenarios.queue:QUEUE",
 }
 """Where each scenario is, imported only when chosen."""
 

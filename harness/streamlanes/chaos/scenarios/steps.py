@@ -12,22 +12,13 @@ from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Database
 from streamlanes.durable.leases import Leases
 from streamlanes.durable.opening import open_database
-from streamlanes.durable.points import Point
+from streamlanes.durable.points import OF_STEPS, Point
 
 
 class Steps:
     """See Played."""
 
-    points = (
-        Point.BEFORE_EFFECT,
-        Point.AFTER_EFFECT,
-        Point.BEFORE_CHECKPOINT,
-        Point.AFTER_CHECKPOINT,
-        Point.AFTER_SEND,
-        Point.IN_HEARTBEAT,
-        Point.IN_COMMIT,
-        Point.AFTER_COMMIT,
-    )
+    points = OF_STEPS
 
     def lay(self, database: Database, kill: Kill, size: Size) -> None:
         create(database, names(kill, size))
