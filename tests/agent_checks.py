@@ -203,8 +203,10 @@ class AgentChecks:
             if wake.agent == "b1":
                 raise ValueError("no idea")
             asked.append(tuple(faults))
-            fine = wake.agent == "a0" and faults
-            return Reply([Letter("a1" if fine else "zz", "x")], None if wake.agent == "a0" else object())
+            fine = bool(faults)
+            if wake.agent != "a0":
+                return Reply((), object())
+            return Reply([Letter("a1" if fine else "zz", "x")], None)
 
         for name in ("a0", "a2", "b1"):
             queue.post(name, "go", name).result()

@@ -23,37 +23,56 @@ from streamlanes.durable.leases import LEASE_S
 from streamlanes.durable.state import decode, encode
 from streamlanes.durable.values import Lease
 
-_ENROLL = """INSERT INTO agents (name, team, admin, stage, waiting, wake, token, due, fault, memory)
-VALUES (:name, :team, :admin, 'idle', 0, 0, '', NULL, '', 'null') ON CONFLICT DO NOTHING"""
-_MEMBER = "SELECT team, admin FROM agents WHERE name = :name"
+_ENROLL = """INSERT INTO agents (name, team, admin, stage, waiting, wake, token, due, fault, memory, reply)
+VALUES (:name, :team, :admin, 'idle', 0, 0, '', NULL, '', 'null', '') ON CONFLICT DO NOTHING"""
+_MEMBERS = "SELECT name, team, admin FROM agents"
+_MEMBER = f"{_MEMBERS} WHERE name = :name"
 
 # An idle agent's mail came in the past, whatever the clock says now.
-_DUE = """SELECT name, stage, wake, memory FROM agents
-WHERE due IS NOT NULL AND (stage = 'idle' OR due <= {now}) ORDER BY due LIMIT :most{skip}"""
-_TAKE = """UPDATE agents SET stage = :stage, wake = :wake, token = :token, due = {now} + :lease_s,
-    waiting = CASE stage WHEN 'idle' THEN 0 ELSE waiting END
-WHERE name = :name"""
-_TAKEN = "SELECT stage, wake, memory FROM agents WHERE name = :name AND token = :token AND due > {now}"
-_BATCH = "UPDATE mail SET place = 'read', wake = :wake WHERE recipient = :name AND wake = 0 AND place = 'in'"
-_MAIL = """SELECT sender, family, text FROM mail
-WHERE recipient = :name AND wake = :wake AND place = 'read' ORDER BY sender, sent, key"""
+_TAKE = """WITH picked AS MATERIALIZED (
+    SELECT name FROM agents
+    WHERE due IS NOT NULL AND (stage = 'idle' OR due <= {now}) ORDER BY due LIMIT :most{skip})
+UPDATE agents SET token = :token, due = {now} + :lease_s,
+    wake = wake + CASE stage WHEN 'idle' THEN 1 ELSE 0 END,
+    stage = CASE stage WHEN 'idle' THEN 'taken' ELSE stage END
+WHERE name IN (SELECT name FROM picked) AND NOT EXISTS (SELECT 1 FROM agents WHERE token = :token)"""
+# Who was idle is `taken` for the rest of the transaction: the others have their batch already.
+_BATCH = """UPDATE mail SET place = 'read', wake = (SELECT wake FROM agents WHERE name = recipient)
+WHERE wake = 0 AND place = 'in' AND recipient IN (
+    SELECT name FROM agents WHERE token = :token AND stage = 'taken')"""
+_WOKEN = "UPDATE agents SET stage = 'processing', waiting = 0 WHERE token = :token AND stage = 'taken'"
+_MINE = "SELECT name, stage, wake, memory FROM agents WHERE token = :token ORDER BY name"
+_MAIL = """SELECT a.name, m.sender, m.family, m.text
+FROM agents a JOIN mail m ON m.recipient = a.name AND m.wake = a.wake
+WHERE a.token = :token AND m.place = 'read' ORDER BY a.name, m.sender, m.sent, m.key"""
 
 _FENCE = "WHERE name = :name AND token = :token AND due > {now}"
-_ANSWER = "UPDATE agents SET stage = 'response', memory = :memory " + _FENCE + " AND stage = 'processing'"
+_ANSWER = (
+    "UPDATE agents SET stage = 'response', memory = :memory, reply = :reply "
+    + _FENCE
+    + " AND stage = 'processing'"
+)
+# reply is drawn anew for each answer: of two, what was kept first stays.
 _WRITE = """INSERT INTO mail (key, sender, sent, recipient, family, place, wake, text)
-VALUES (:key, :sender, :sent, :to, :family, :place, 0, :text) ON CONFLICT DO NOTHING"""
+SELECT :key, :sender, :sent, :to, :family, 'out', 0, :text FROM agents
+WHERE name = :sender AND token = :token AND reply = :reply ON CONFLICT DO NOTHING"""
+_MAY_DISPATCH = """EXISTS (SELECT 1 FROM agents me
+    WHERE me.name = :name AND me.token = :token AND me.stage = 'response' AND me.due > {now}{share})"""
+# Always changes the recipient's row, whatever its stage: so mail that comes while the recipient settles
+# is counted before or after, never overlooked.
+_ARRIVE = f"""UPDATE agents SET waiting = waiting + (
+        SELECT count(*) FROM mail WHERE sender = :name AND place = 'out' AND recipient = agents.name),
+    due = CASE WHEN stage = 'idle' THEN coalesce(due, {{now}}) ELSE due END
+WHERE name IN (SELECT recipient FROM mail WHERE sender = :name AND place = 'out') AND {_MAY_DISPATCH}"""
+_DISPATCH = f"UPDATE mail SET place = 'in' WHERE sender = :name AND place = 'out' AND {_MAY_DISPATCH}"
 _SETTLE = (
-    """UPDATE agents SET stage = 'idle', due = CASE WHEN waiting > 0 THEN {now} ELSE NULL END
-"""
+    "UPDATE agents SET stage = 'idle', due = CASE WHEN waiting > 0 THEN {now} ELSE NULL END "
     + _FENCE
     + " AND stage = 'response'"
 )
-_OUT = """SELECT recipient, count(*) FROM mail WHERE sender = :name AND place = 'out'
-GROUP BY recipient ORDER BY recipient"""
-_DISPATCH = "UPDATE mail SET place = 'in' WHERE sender = :name AND place = 'out'"
-# Always changes the recipient's row, whatever its stage: so mail that comes while the recipient settles
-# is counted before or after, never overlooked.
-_ARRIVE = """UPDATE agents SET waiting = waiting + :count,
+_POST = """INSERT INTO mail (key, sender, sent, recipient, family, place, wake, text)
+VALUES (:key, '', 0, :to, 'outside', 'in', 0, :text) ON CONFLICT DO NOTHING"""
+_POSTED = """UPDATE agents SET waiting = waiting + 1,
     due = CASE WHEN stage = 'idle' THEN coalesce(due, {now}) ELSE due END
 WHERE name = :to"""
 _STAGE = "SELECT stage FROM agents WHERE name = :name AND token = :token"
@@ -109,12 +128,12 @@ class AgentQueue:
             raise AgentError(to, f"a message of {len(text):,} characters", remedy)
 
         def do(transaction: Transaction) -> bool:
-            if self._member(transaction, to) is None:
+            if not transaction.run(_MEMBER, {"name": to}).rows:
                 raise _none(to)
-            letter = {"key": f"/{key}", "sender": "", "sent": 0, "to": to, "family": Family.OUTSIDE}
-            if not transaction.run(_WRITE, {**letter, "place": "in", "text": text}).changed:
+            letter = {"key": f"/{key}", "to": to, "text": text}
+            if not transaction.run(_POST, letter).changed:
                 return False
-            transaction.run(_ARRIVE, {"to": to, "count": 1})
+            transaction.run(_POSTED, {"to": to})
             return True
 
         return self._database.submit(Work(to, do))
@@ -122,60 +141,59 @@ class AgentQueue:
     def take(self, owner: str, most: int = 1, lease_s: float = LEASE_S) -> "Future[list[Wake]]":
         """Wake up to `most` agents that have mail, or whose worker let them lapse. Each agent is one
         worker's at a time."""
-        before: list[Wake] = []
+        token = secrets.token_hex(8)
+        asked = {"token": token, "most": most, "lease_s": float(lease_s)}
 
-        def do(transaction: Transaction) -> list[Wake]:
-            # Carried out twice where a connection was lost at its commit: what it took is still there.
-            kept = [wake for wake in before if transaction.run(_TAKEN, _held(wake)).rows]
-            if kept:
-                return kept
-            rows = transaction.run(_DUE, {"most": most}).rows
-            before[:] = [self._taken(transaction, owner, lease_s, *row) for row in rows]
-            return list(before)
+        def answer(done: Sequence[Done]) -> list[Wake]:
+            *_, mine, mail = done
+            batches: dict[str, list[Mail]] = {}
+            for name, sender, kind, text in mail.rows:
+                batches.setdefault(name, []).append(Mail(sender, Family(kind), text))
+            return [
+                Wake(
+                    name,
+                    wake,
+                    Stage(stage),
+                    tuple(batches.get(name, ())),
+                    decode(name, "its memory", memory),
+                    Lease(name, owner, token, wake, lease_s),
+                )
+                for name, stage, wake, memory in mine.rows
+            ]
 
-        return self._database.submit(Work(None, do))
+        templates = (_TAKE, _BATCH, _WOKEN, _MINE, _MAIL)
+        return self._database.submit(Write(None, tuple((each, asked) for each in templates), answer))
 
     def answer(self, wake: Wake, reply: Reply) -> "Future[None]":
         """Keep the reply: Processing to Response. Fails with BadReply, and nothing is kept, where it must
         not be dispatched; with LeaseLost where the agent went to another worker."""
-        memory = encode(wake.agent, reply.memory, "memory").decode() if isinstance(reply, Reply) else ""
-
-        def do(transaction: Transaction) -> None:
-            by = self._member(transaction, wake.agent)
-            assert by is not None, "an agent that was woken is there"
-            wrong = faults(wake.agent, by, reply, lambda name: self._member(transaction, name))
-            if wrong:
-                raise BadReply(wake.agent, "; ".join(wrong), "nothing of this reply was kept")
-            if not transaction.run(_ANSWER, {**_held(wake), "memory": memory}).changed:
-                return _made_before(transaction, wake, Stage.RESPONSE)
-            for place, letter in enumerate(reply.letters):
-                at = self._members[letter.to]
-                row = {
-                    "key": f"{quote(wake.agent, safe='')}/{wake.number}/{place}",
-                    "sender": wake.agent,
-                    "sent": wake.number * MAX_LETTERS + place,
-                    "to": letter.to,
-                    "family": family(wake.agent, by, letter.to, at),
-                }
-                transaction.run(_WRITE, {**row, "place": "out", "text": letter.text})
-            return None
-
-        return self._database.submit(Work(wake.agent, do))
+        by = self._member(wake.agent)
+        assert by is not None, "an agent that was woken is there"
+        wrong = faults(wake.agent, by, reply, self._member)
+        if wrong:
+            refused: Future[None] = Future()
+            refused.set_exception(BadReply(wake.agent, "; ".join(wrong), "nothing of this reply was kept"))
+            return refused
+        drawn = {**_held(wake), "reply": secrets.token_hex(8)}
+        memory = encode(wake.agent, reply.memory, "memory").decode()
+        statements = [(_ANSWER, {**drawn, "memory": memory})]
+        for place, letter in enumerate(reply.letters):
+            row = {
+                "key": f"{quote(wake.agent, safe='')}/{wake.number}/{place}",
+                "sender": wake.agent,
+                "sent": wake.number * MAX_LETTERS + place,
+                "to": letter.to,
+                "family": family(wake.agent, by, letter.to, self._members[letter.to]),
+                "text": letter.text,
+            }
+            statements.append((_WRITE, {**drawn, **row}))
+        return self._change(wake, statements, Stage.RESPONSE)
 
     def dispatch(self, wake: Wake) -> "Future[None]":
         """Hand the out-queue to the in-queues of the others: Response to Idle, and on to the next
         wake-up where mail came meanwhile. Fails with LeaseLost."""
-
-        def do(transaction: Transaction) -> None:
-            if not transaction.run(_SETTLE, _held(wake)).changed:
-                return _made_before(transaction, wake, Stage.IDLE)
-            letters = transaction.run(_OUT, {"name": wake.agent}).rows
-            transaction.run(_DISPATCH, {"name": wake.agent})
-            for recipient, count in letters:
-                transaction.run(_ARRIVE, {"to": recipient, "count": count})
-            return None
-
-        return self._database.submit(Work(wake.agent, do))
+        mine = _held(wake)
+        return self._change(wake, [(_ARRIVE, mine), (_DISPATCH, mine), (_SETTLE, mine)], Stage.IDLE)
 
     def beat(self, lease: Lease) -> "Future[bool]":
         """Renew a wake-up's lease; answered with False when it is lost. See heart.Heart."""
@@ -217,45 +235,27 @@ class AgentQueue:
             int(self._database.read(_LARGEST, {})[0][0] or 0),
         )
 
-    def _taken(
-        self,
-        transaction: Transaction,
-        owner: str,
-        lease_s: float,
-        name: str,
-        stage: str,
-        wake: int,
-        memory: str,
-    ) -> Wake:
-        fresh = stage == Stage.IDLE
-        now = Stage.PROCESSING if fresh else Stage(stage)
-        lease = Lease(name, owner, secrets.token_hex(8), wake + fresh, lease_s)
-        mine = {"name": name, "wake": lease.epoch}
-        transaction.run(_TAKE, {**mine, "token": lease.token, "stage": now, "lease_s": float(lease_s)})
-        if fresh:
-            transaction.run(_BATCH, mine)
-        rows = transaction.run(_MAIL, mine).rows
-        batch = tuple(Mail(sender, Family(kind), text) for sender, kind, text in rows)
-        return Wake(name, lease.epoch, now, batch, decode(name, "its memory", memory), lease)
-
-    def _member(self, transaction: Transaction, name: str) -> Member | None:
-        """An agent's place. One that was found is remembered: it never changes."""
+    def _member(self, name: str) -> Member | None:
+        """An agent's place. One that was found is remembered: it never changes, and never goes."""
         if name not in self._members:
-            rows = transaction.run(_MEMBER, {"name": name}).rows
-            if not rows:
-                return None
-            self._members[name] = Member(str(rows[0][0]), bool(rows[0][1]))
-        return self._members[name]
+            rows = self._database.read(_MEMBER if self._members else _MEMBERS, {"name": name})
+            self._members |= {str(one): Member(str(group), bool(admin)) for one, group, admin in rows}
+        return self._members.get(name)
+
+    def _change(self, wake: Wake, statements: Sequence[tuple[str, Params]], then: Stage) -> "Future[None]":
+        """A change of stage. It may be made twice, its answer lost on the way: what counts is where the
+        agent stands after it, under this wake-up's token."""
+
+        def answer(done: Sequence[Done]) -> None:
+            if [str(stage) for (stage,) in done[-1].rows] != [then]:
+                raise lost(wake.lease)
+
+        last = (_STAGE, _held(wake))
+        return self._database.submit(Write(wake.agent, (*statements, last), answer))
 
     def _touch(self, template: str, lease: Lease, params: Params) -> "Future[bool]":
         mine = {"name": lease.thread_id, "token": lease.token}
         return self._database.submit(Write(lease.thread_id, ((template, {**mine, **params}),), _changed))
-
-
-def _made_before(transaction: Transaction, wake: Wake, stage: Stage) -> None:
-    """Nothing was changed: right where this very change was made before and its answer lost."""
-    if [str(one) for (one,) in transaction.run(_STAGE, _held(wake)).rows] != [stage]:
-        raise lost(wake.lease)
 
 
 def _none(name: str) -> NoSuchAgent:

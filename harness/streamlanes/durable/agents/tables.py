@@ -7,7 +7,8 @@ index finds who has work, longest waiting first, and an agent without any is not
 
 AGENT_TABLES = (
     # waiting: mail in its in-queue that no wake-up has taken. wake: number of its last wake-up.
-    # fault: why it is parked, '' else. memory: JSON.
+    # token: of the take that it was woken in. fault: why it is parked, '' else. memory: JSON. reply: drawn
+    # anew for each answer.
     """CREATE TABLE IF NOT EXISTS agents (
     name TEXT PRIMARY KEY,
     team TEXT NOT NULL,
@@ -18,9 +19,11 @@ AGENT_TABLES = (
     token TEXT NOT NULL,
     due {real},
     fault TEXT NOT NULL,
-    memory TEXT NOT NULL
+    memory TEXT NOT NULL,
+    reply TEXT NOT NULL
 )""",
     "CREATE INDEX IF NOT EXISTS agents_due ON agents (due) WHERE due IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS agents_token ON agents (token)",
     # place: out (in the sender's out-queue), in (in the recipient's in-queue), read (in the batch of
     # its wake-up number `wake`). sent: orders the mail of one sender.
     """CREATE TABLE IF NOT EXISTS mail (
