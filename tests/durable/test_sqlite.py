@@ -220,3 +220,25 @@ def test_processes_share_a_file(tmp_path: Path):
     assert Leases(database).open() == 0
     assert all(len(Checkpoints(database).history(f"e{number}")) == 5 for number in range(20))
     database.close()
+
+
+def test_a_file_of_an_older_version_is_brought_up_to_this_one(tmp_path: Path):
+    """Version 1 had executions without a version, and an index by status alone."""
+    old = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+    old.execute(
+        "CREATE TABLE executions (thread_id TEXT PRIMARY KEY, status TEXT NOT NULL, owner TEXT NOT NULL, "
+        "token TEXT NOT NULL, epoch BIGINT NOT NULL, expires REAL NOT NULL, lease_s REAL NOT NULL)"
+    )
+    old.execute("CREATE INDEX claimable ON executions (status, expires)")
+    old.execute("INSERT INTO executions VALUES ('a', 'open', '', '', 3, 0, 0)")
+    old.execute("PRAGMA user_version = 1")
+    old.close()
+    for _ in range(2):
+        database = SQLite(tmp_path / "s.db")
+        found = Leases(database).claim("a", "w", 600.0).result()
+        assert found is not None
+        assert Leases(database).version("a") == 1
+        assert Leases(database, 2).claim_any("w").result() is None
+        Leases(database).release(found.lease).result()
+        database.close()
+    assert found.lease.epoch == 5

@@ -185,3 +185,26 @@ def test_kills_lose_nothing(server: Local, tmp_path: Path, monkeypatch: pytest.M
     assert done.returncode == 0, done.stdout + done.stderr
     verdict = json.loads(done.stdout.splitlines()[-1])["verdict"]
     assert (verdict["kills"], verdict["passed"]) == (2, True)
+
+
+def test_a_schema_of_an_older_version_is_brought_up_to_this_one(server: Local, schema: str):
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        for statement in (
+            f"CREATE SCHEMA {schema}",
+            f"CREATE TABLE {schema}.tables (version BIGINT NOT NULL)",
+            f"INSERT INTO {schema}.tables VALUES (1)",
+            f"CREATE TABLE {schema}.executions (thread_id TEXT PRIMARY KEY, status TEXT NOT NULL, "
+            "owner TEXT NOT NULL, token TEXT NOT NULL, epoch BIGINT NOT NULL, "
+            "expires DOUBLE PRECISION NOT NULL, lease_s DOUBLE PRECISION NOT NULL)",
+            f"INSERT INTO {schema}.executions VALUES ('a', 'open', '', '', 3, 0, 0)",
+        ):
+            connection.execute(statement.encode())
+    for _ in range(2):
+        database = Postgres(server.dsn, schema=schema)
+        assert Leases(database).version("a") == 1
+        database.close()
+    database = Postgres(server.dsn, schema=schema)
+    found = Leases(database).claim("a", "w", 600.0).result()
+    assert found is not None
+    assert found.lease.epoch == 4
+    database.close()

@@ -9,7 +9,7 @@ from itertools import pairwise
 from streamlanes.durable.database import Database
 from streamlanes.durable.errors import LogCut
 from streamlanes.durable.spans import KEPT, LOST, Span, Story, story
-from streamlanes.durable.tracing import OK, SpanKind
+from streamlanes.durable.tracing import OK, PARKED, SpanKind
 
 BOUNDS_MS: tuple[int, ...] = tuple(1 << power for power in range(17))
 """Upper bounds of a histogram's buckets, 1 ms to 65 s; one more bucket holds what took longer."""
@@ -42,7 +42,7 @@ class Latency:
         self.retries += span.attempt > 1
         if span.outcome == LOST:
             self.lost += 1
-        elif span.outcome not in {OK, KEPT}:
+        elif span.outcome not in {OK, KEPT, PARKED}:
             self.failures[span.outcome] += 1
         if span.took_s is None:
             self.untimed += 1
@@ -131,7 +131,9 @@ def problems(found: Story, steps: Sequence[tuple[int, int]], in_doubt: int) -> l
 
 
 def _redone(spans: Sequence[Span]) -> int:
-    """Steps that were begun more than once, and attempts beyond the first, each time."""
-    steps = Counter(span.step for span in spans if span.kind is SpanKind.STEP)
+    """Steps that were begun more than once, and attempts beyond the first, each time. A step that asked a
+    person is repeated because it was answered, and does not count."""
+    done = [span for span in spans if span.outcome != PARKED]
+    steps = Counter(span.step for span in done if span.kind is SpanKind.STEP)
     attempts = sum(span.attempt > 1 for span in spans if span.kind is SpanKind.ATTEMPT)
     return sum(times - 1 for times in steps.values()) + attempts

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamlanes.durable.spans import Span, Story
-from streamlanes.durable.tracing import OK, SpanKind
+from streamlanes.durable.tracing import OK, PARKED, SpanKind
 
 SCOPE = "streamlanes.durable"
 _INTERNAL, _ERROR = 1, 2
@@ -103,7 +103,7 @@ def _one(story: Story, span: Span, place: int, end_s: float, parent: str | None)
         attributes["streamlanes.step"] = span.step
     if span.tokens is not None:
         attributes["gen_ai.usage.input_tokens"], attributes["gen_ai.usage.output_tokens"] = span.tokens
-    error = None if span.outcome == OK else span.outcome
+    error = None if span.outcome in {OK, PARKED} else span.outcome
     if error is not None:
         attributes["error.type"] = error
     assert span.began_s is not None

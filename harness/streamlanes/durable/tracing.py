@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 
 from streamlanes.durable.database import Database, Write
 from streamlanes.durable.errors import DurableError
+from streamlanes.durable.people import Interrupted
 from streamlanes.durable.values import RUNTIME_VERSION, Clock, Lease
 
 _PUT = """INSERT INTO spans (thread_id, token, number, kind, name, step, key, attempt, epoch, owner, version,
@@ -21,6 +22,8 @@ VALUES (:thread_id, :token, :number, :kind, :name, :step, :key, :attempt, :epoch
     :began, :took, :outcome) ON CONFLICT DO NOTHING"""
 
 OK = "ok"
+PARKED = "parked"
+"""How a step ends that asks a person: it is repeated once there is an answer."""
 
 
 class SpanKind(enum.StrEnum):
@@ -45,10 +48,13 @@ class Trace:
     def span(
         self, lease: Lease, kind: SpanKind, name: str, *, step: int = -1, key: str = "", attempt: int = 0
     ) -> Iterator[None]:
-        """Note how long the block took and how it ended: `ok`, or the class of what it raised."""
+        """Note how long the block took and how it ended: `ok`, `parked`, or the class of what it raised."""
         began_s, began_ns, outcome = self._clock(), time.perf_counter_ns(), OK
         try:
             yield
+        except Interrupted:
+            outcome = PARKED
+            raise
         except BaseException as error:
             outcome = type(error).__name__
             raise
