@@ -316,8 +316,7 @@ def _say_plan(
     print(
         f"machine   {here['cpu']}, {here['cpus_usable']} CPUs, {gib} GiB, {here['system']} {here['kernel']}, "
         f"{here['implementation']} {here['python']}"
-        + (f", uvloop {here['uvloop']}" if "uvloop" in here else "")
-        + (f", {here['allocator']}" if "allocator" in here else ""),
+        + (f", uvloop {here['uvloop']}" if "uvloop" in here else ""),
         file=talk,
     )
     found = limits.read_limits()
