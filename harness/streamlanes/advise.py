@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from streamlanes.capacity import Capacity, capacities
 from streamlanes.contest import OWN, Contest, clean, doubts
 from streamlanes.knee import without_searches
+from streamlanes.lanes import lane as lane_named
 from streamlanes.lanes.base import Lane
 from streamlanes.preflight import LimitName
 from streamlanes.record import NOTES, FlagName, Record, StatusName
@@ -34,7 +35,7 @@ def answer(records: Sequence[Record], lane: Lane) -> list[str]:
         return [f"ANSWER  none: no {lane.name} cell was measured"]
     if lane.answer is not None:
         lines = lane.answer(own) or [f"ANSWER  none: no {lane.name} cell came to its figures"]
-        return [piece for line in [*lines, _flags(lane, own, own)] for piece in _folded(line)]
+        return [piece for line in [*lines, _flags(own, own)] for piece in _folded(line)]
     compared, sought = without_searches(own), capacities(own)
     measured = points(compared)
     cells = Counter(record.cell.client for record in own)
@@ -45,7 +46,7 @@ def answer(records: Sequence[Record], lane: Lane) -> list[str]:
         leads = [_INDENT if mine else f"ANSWER  on the {client} client ", *[_INDENT] * len(groups)]
         said += _block(mine, lane) if mine else []
         said += [f"{lead}{_bears(group)}" for lead, group in zip(leads, groups, strict=False)]
-    return [piece for line in [*said, _flags(lane, own, compared)] for piece in _folded(line)]
+    return [piece for line in [*said, _flags(own, compared)] for piece in _folded(line)]
 
 
 def _folded(line: str) -> list[str]:
@@ -184,9 +185,9 @@ def _never_meant(record: Record) -> bool:
     return status.name is StatusName.UNSUPPORTED and not limited
 
 
-def _flags(lane: Lane, records: Sequence[Record], compared: Sequence[Record]) -> str:
+def _flags(records: Sequence[Record], compared: Sequence[Record]) -> str:
     """Endings and flags of the cells that are compared, since a search breaks some on purpose; the host's
-    noise, where the lane looks at it, and lost tokens of all."""
+    noise and lost tokens of all."""
     statuses = Counter(
         r.status.name.replace("_", " ") for r in compared if r.status.name is not StatusName.OK
     )
@@ -194,11 +195,18 @@ def _flags(lane: Lane, records: Sequence[Record], compared: Sequence[Record]) ->
     flags.pop(FlagName.NOISY_HOST.value, 0)
     noisy = sum(flag.name is FlagName.NOISY_HOST for record in records for flag in record.flags)
     counted = [f"{count} {name}" for names in (statuses, flags) for name, count in sorted(names.items())]
-    host = f"host noisy in {noisy} of {len(records)} cells" if noisy else "host quiet"
-    looked = lane.doubts is None or FlagName.NOISY_HOST in lane.doubts
+    looked = [record for record in records if _looks(record.cell.lane)]
+    host = f"host noisy in {noisy} of {len(looked)} cells" if noisy else "host quiet"
     ended = [record for record in records if record.status.name is StatusName.OK]
-    parts = [", ".join(counted) or "none", *([host] if looked and (ended or noisy) else []), *_lost(ended)]
+    quiet = any(_looks(record.cell.lane) for record in ended)
+    parts = [", ".join(counted) or "none", *([host] if quiet or noisy else []), *_lost(ended)]
     return f"FLAGS   {'; '.join(parts)}"
+
+
+def _looks(name: str) -> bool:
+    """Whether the cells of this lane look at the host."""
+    doubts = lane_named(name).doubts
+    return doubts is None or FlagName.NOISY_HOST in doubts
 
 
 def _lost(ended: Iterable[Record]) -> list[str]:

@@ -91,9 +91,3 @@ def test_a_verdict_needs_clean_trials_and_sharp_controls():
     assert not Verdict([good, bad], [sharp]).passed
     assert Verdict([good, bad], []).counts == Counts(duplicated=1, redone=3)
     assert Verdict([good, trial(kill, struck=False)], []).kills == 1
-
-
-def test_a_plan_may_be_of_one_point_and_one_signal():
-    done = carried_out(ChaosPlan(5, ["sqlite"], points=(Point.IN_COMMIT,), hows=(How.STOP,)))
-    assert {(one.kill.point, one.kill.how) for one in done} == {(Point.IN_COMMIT, How.STOP)}
-    assert len({one.kill.hit for one in done}) > 1, "at another passage each time"

@@ -131,16 +131,11 @@ class ChaosPlan:
     """
 
     def __init__(
-        self,
-        kills: int,
-        stores: Sequence[str],
-        seed: int = 1,
-        points: Sequence[Point] = tuple(Point),
-        hows: Sequence[How] = tuple(How),
+        self, kills: int, stores: Sequence[str], seed: int = 1, points: Sequence[Point] = tuple(Point)
     ) -> None:
         self._kills = kills
         self._draw_seed = seed
-        self._pairs = [(point, how) for point in points for how in hows]
+        self._pairs = [(point, how) for point in points for how in How]
         self._stores = stores
 
     def next(self, done: Sequence[Trial]) -> Kill | None:

@@ -68,8 +68,12 @@ def run(
 
     Raises UserError where PostgreSQL is asked for and none can be had.
     """
-    with opened(stores, at_once) as grounds:
-        trials = carried_out(ChaosPlan(kills, stores, seed), size, grounds, tell, at_once)
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="streamlanes-chaos-")))
+        server = stack.enter_context(postgres()) if POSTGRES in stores else None
+        grounds = Grounds(folder, server, at_once)
+        stack.callback(grounds.close)
+        trials = _trials(ChaosPlan(kills, stores, seed), size, grounds, tell, at_once)
         controls: list[Control] = []
         for number, store in enumerate(stores):
             with grounds.place(store, f"controls_{store}") as at:
@@ -78,18 +82,7 @@ def run(
     return Verdict(trials, controls)
 
 
-@contextlib.contextmanager
-def opened(stores: Sequence[str], at_once: int) -> Iterator[Grounds]:
-    """Grounds with what these stores need, gone at the end of the block."""
-    with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="streamlanes-chaos-")))
-        server = stack.enter_context(postgres()) if POSTGRES in stores else None
-        grounds = Grounds(folder, server, at_once)
-        stack.callback(grounds.close)
-        yield grounds
-
-
-def carried_out(
+def _trials(
     plan: ChaosPlan, size: Size, grounds: Grounds, tell: Callable[[Trial], None], at_once: int
 ) -> list[Trial]:
     """All trials of a plan. Those under way are taken to strike; the plan is asked again when one did not."""
