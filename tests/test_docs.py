@@ -286,6 +286,7 @@ def test_the_profile_of_the_manual_is_one():
         f"p99 above {flags.PROVIDER_P99_MS:g} ms and above {meanings.percent(flags.PROVIDER_OF_LATENESS)}",
         f"provider CPU above {meanings.percent(flags.PROVIDER_CPU_SHARE)}",
         f"held for {meanings.percent(flags.FLAT_SHARE)} of the time",
+        f"reached {flags.REACHED_AGAIN} times or more",
         f"steal above {meanings.percent(flags.FOREIGN_SHARE)}",
         f"differs by more than {meanings.percent(flags.SPIN_DRIFT)}",
         f"within {ON_TIME_NS / 1e6:g} ms of its intended start",
@@ -415,7 +416,7 @@ def test_the_providers_page_shows_every_setting_with_its_default():
     shown = parse(example.encode(), "provider.md", "example").provider
     named = set(re.findall(r"^(\w+) = ", example.partition("[provider.faults]")[0], re.MULTILINE))
     assert named | {"faults"} == set(Behaviour.__struct_fields__)
-    assert msgspec.structs.replace(shown, at=None, faults={}) == Behaviour()
+    assert msgspec.structs.replace(shown, at=None, limit_per_s=None, faults={}) == Behaviour()
     assert problem(shown) is None
 
 

@@ -53,7 +53,8 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     (documents handed over together), load (cores that all calls' work takes) or work_ms (of one call).
     Of executions: store (where steps are kept), group_commit (whether commits are shared), sync_ms (added to
     each sync), architecture (how executions are carried on), steps of each, run_s (after which they end),
-    state_bytes of a step. Of kills: store, point (where a worker is struck), strike (how), kills.
+    state_bytes of a step, retry (what a step does about a 429). Of kills: store, point (where a worker is
+    struck), strike (how), kills.
     """
 
     seed: int | None = None
@@ -88,6 +89,7 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     steps: int | None = None
     run_s: Number | None = None
     state_bytes: int | None = None
+    retry: Literal["none", "at-once", "backoff"] | None = None
     point: str | None = None
     strike: Literal["kill", "stop"] | None = None
     kills: int | None = None

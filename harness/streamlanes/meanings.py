@@ -190,6 +190,11 @@ AXES = {
         "after which every execution ends with the step it is in; null where its steps alone end it",
     ),
     "state_bytes": ("B", "of a step's state, as JSON"),
+    "retry": (
+        "",
+        "what a step does about a call that was refused with 429: `none` (its execution fails), `at-once`, "
+        "`backoff` (it waits first, twice as long each time, drawn anew); null for bare steps",
+    ),
     "point": ("", "where a worker is struck, see [durable.md](durable.md)"),
     "strike": ("", "`kill` (SIGKILL), or `stop` (SIGSTOP past its lease, then SIGCONT)"),
     "kills": ("", "trials of the cell in which the worker was struck"),
@@ -257,6 +262,14 @@ INTERPRETER = {
     "locked": "times that another process had the file",
     "retried": "transactions begun again after a lost connection",
     "waiting_ns": "waiting for a connection, ns",
+    "calls_made": "by steps, refused ones included; absent for bare steps",
+    "redelivered": "jobs that came again (architecture `queue`)",
+    "dropped": "steps that were done by another delivery of their job before (architecture `queue`)",
+    "wakes": "wake-ups of agents (architecture `actors`)",
+    "wakes_lost": "those that went to another worker (architecture `actors`)",
+    "replies_refused": "that must not be dispatched (architecture `actors`)",
+    "parked": "agents that wait for a person (architecture `actors`)",
+    "conflicts": "changes of a row that came second (architecture `rows`)",
 }
 
 MACHINE = {
@@ -273,6 +286,7 @@ MACHINE = {
     "clock_source": "the kernel's clock",
     "softirq_apart": "whether soft interrupts are missing in process clocks; the foreign share allows for it",
     "somaxconn": "longest accept queue",
+    "allocator": "variables of the environment that change how memory is allocated; absent where none is set",
     "cgroup_cpus": "CPUs' worth of a quota",
     "cgroup_memory_bytes": "memory limit of the control group",
     "cgroup_pids": "limit of processes and threads of the control group",

@@ -12,6 +12,7 @@ from streamlanes.clients.base import Into, now_ns
 from streamlanes.durable.architecture import Made, StepFailed
 from streamlanes.durable.state import encode
 from streamlanes.jobs import steps as module
+from streamlanes.jobs.retrying import Retry
 from streamlanes.jobs.steps import LaneSteps, state_of
 from streamlanes.lanes.executions import COLUMNS
 from streamlanes.samples import ORIGIN, Outcome, Table, call_columns, lane_columns, schedule_columns
@@ -119,3 +120,64 @@ def test_a_step_is_a_call_and_fails_with_it(tabled: tuple[Table, Table]):
     with pytest.raises(StepFailed, match="ended as truncated"):
         done(some.work(0, 2))
     assert list(tabled[1]["outcome"]) == [0, 0], "the execution's own outcome is not its call's"
+
+
+class Sleeps:
+    """Waits that only note how long."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+REFUSED = Outcome.STATUS_4XX
+
+
+@pytest.mark.parametrize("retry", [Retry.AT_ONCE, Retry.BACKOFF])
+def test_a_call_that_was_refused_is_made_again(tabled: tuple[Table, Table], retry: Retry):
+    some = steps(tabled, Client(REFUSED, REFUSED, Outcome.OK, Outcome.OK), retry=retry)
+    sleeps = Sleeps()
+    done(some.open(sleeps))
+    assert isinstance(done(some.work(0, 0)), Made)
+    assert isinstance(done(some.work(0, 1)), Made)
+    assert some.facts()["calls_made"] == 4
+    assert len(sleeps.seconds) == 2
+    assert (sleeps.seconds == [0.0, 0.0]) == (retry is Retry.AT_ONCE)
+    assert list(tabled[1]["again"]) == [0, 0], "the step was begun once"
+
+
+def test_without_retry_and_for_other_failures_the_step_fails(tabled: tuple[Table, Table]):
+    with pytest.raises(StepFailed, match="ended as status_4xx"):
+        done(steps(tabled, Client(REFUSED)).work(0, 0))
+    with pytest.raises(StepFailed, match="ended as reset"):
+        done(steps(tabled, Client(Outcome.RESET), retry=Retry.AT_ONCE).work(0, 0))
+
+
+def test_when_the_time_is_over_nobody_asks_again(
+    tabled: tuple[Table, Table], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(module, "now_ns", lambda: 2_000)
+    tabled[0]["header"][ORIGIN] = 1_000
+    some = steps(tabled, Client(REFUSED), limit=None, run_ns=500, retry=Retry.AT_ONCE)
+    with pytest.raises(StepFailed, match="ended as status_4xx"):
+        done(some.work(0, 0))
+
+
+def test_bare_steps_make_no_calls(tabled: tuple[Table, Table]):
+    assert "calls_made" not in steps(tabled).facts()
+
+
+def test_nobody_waits_beyond_the_end_to_ask_again(
+    tabled: tuple[Table, Table], monkeypatch: pytest.MonkeyPatch
+):
+    now = [1_000]
+    monkeypatch.setattr(module, "now_ns", lambda: now[0])
+    monkeypatch.setattr(module, "wait_s", lambda retry, attempt, draw: 5.0)
+    tabled[0]["header"][ORIGIN] = 1_000
+    some = steps(tabled, Client(REFUSED, Outcome.OK), limit=None, run_ns=2_000_000_000, retry=Retry.BACKOFF)
+    sleeps = Sleeps()
+    done(some.open(sleeps))
+    done(some.work(0, 0))
+    assert sleeps.seconds == [2.0]

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from streamlanes.cells import Axes, Cell, check
-from streamlanes.chaos.cell import next_kill
 from streamlanes.chaos.plan import Control, Counts, How, Kill, Recovery, Trial
 from streamlanes.durable.points import Point
 from streamlanes.errors import UserError
@@ -69,19 +68,6 @@ def cell(**axes: object) -> Cell:
     return Cell(
         lane="chaos", backend="threads", client="none", workload="documents", calls=3, axes=Axes(**axes)
     )
-
-
-def test_the_same_kill_is_made_at_another_passage_until_enough_struck():
-    asked = cell(point="in-commit", strike="stop", kills=5, store="postgres")
-    trials: list[Trial] = []
-    while (kill := next_kill(asked, trials)) is not None:
-        trials.append(Trial(kill, kill.number % 2 == 1, Counts(), None))
-    assert len(trials) == 10, "every second one struck"
-    assert {(t.kill.point, t.kill.how, t.kill.store) for t in trials} == {
-        (Point.IN_COMMIT, How.STOP, "postgres")
-    }
-    assert len({t.kill.hit for t in trials}) > 1
-    assert next_kill(asked, trials[:3]) == trials[3].kill, "drawn from its seed"
 
 
 def test_the_record_and_the_answer():

@@ -8,7 +8,8 @@ import pytest
 
 from facts_made import MS, ORIGIN_NS, facts, schedule, timed
 from streamlanes.cells import Axes, Cell, check
-from streamlanes.durable.points import Point
+from streamlanes.durable.architectures import ARCHITECTURES
+from streamlanes.durable.points import OF_STEPS
 from streamlanes.errors import UserError
 from streamlanes.estimate import seconds
 from streamlanes.facts import CpuReading, Facts, Missing
@@ -20,6 +21,7 @@ from streamlanes.record import Record, StatusName
 from streamlanes.recording import record
 from streamlanes.report import style
 from streamlanes.samples import Outcome
+from streamlanes.series import Line
 from streamlanes.workload import build
 
 EXECUTIONS, STEPS, EVERY_MS = 4, 200, 10
@@ -232,6 +234,7 @@ def test_a_job_is_told_all_it_needs():
         "steps": 7,
         "run_s": None,
         "state_bytes": 1024,
+        "retry": "none",
         "waits": "blocking",
         "bare": False,
     }
@@ -242,6 +245,62 @@ def test_a_job_is_told_all_it_needs():
 def test_every_store_has_a_look_of_its_own():
     assert set(style.STORES) == set(STORES)
     assert len({one.colour for one in style.STORES.values()}) == len(STORES)
+
+
+def test_the_ideal_pace_is_that_of_the_calls_alone():
+    plan = schedule(EXECUTIONS)
+    ideal = float((1e9 / plan.life_ns).sum())
+    found = made(interpreter={**SAID, "calls_made": 1600})
+    assert figure(found, "durable.of_ideal") == pytest.approx(400 / ideal)
+    assert figure(found, "durable.calls_per_step") == pytest.approx(2.0)
+    short = made(
+        {"last_kept": np.full(EXECUTIONS, ORIGIN_NS + 900 * MS)}, interpreter={**SAID, "calls_made": 1}
+    )
+    assert figure(short, "durable.of_ideal") == Missing("all executions were under way for less than 1 s")
+    bare = made()
+    assert figure(bare, "durable.of_ideal") == Missing("bare steps have no ideal pace")
+    assert isinstance(figure(bare, "durable.calls_per_step"), Missing)
+
+
+def test_retry_is_for_steps_that_call():
+    assert LANE.asks is not None
+    check(cell(client="streams", retry="backoff"))
+    asked = cell(client="streams", retry="backoff")
+    assert LANE.asks.setting(asked, build(asked.load(), asked.calls))["retry"] == "backoff"
+    with pytest.raises(UserError, match="retry means nothing to steps that do nothing; name a client"):
+        check(cell(retry="backoff"))
+
+
+def test_several_architectures_are_told_apart_by_what_breaks_first():
+    assert LANE.answer is not None
+    slow = made({"ack": np.full(EXECUTIONS * STEPS, 150 * MS)})
+    queue = record(cell(architecture="queue"), LANE, {}, slow)
+    said = LANE.answer([recorded(), queue])
+    assert "        checkpoints on sqlite-full holds 4, the most that were tried" in said
+    assert "        queue on sqlite-full breaks at 4: acknowledged within 150 ms at p99 (100 at most)" in said
+    assert not any("holds" in each for each in LANE.answer([recorded()])), "one has nothing to be told from"
+
+
+@pytest.mark.parametrize("name", ["architectures", "storm"])
+def test_the_profiles_hold_every_architecture_to_the_same(name: str):
+    cells = load(name).expand()
+    assert {each.axes.architecture or "checkpoints" for each in cells} >= {"queue", "actors", "rows"}
+    for each in cells:
+        check(each)
+    by_way: dict[str | None, set[str]] = {}
+    for each in cells:
+        same = f"{each.calls} {each.workload} {each.axes.retry} {each.axes.store} {each.provider}"
+        by_way.setdefault(each.axes.architecture, set()).add(same)
+    assert len({frozenset(each) for each in by_way.values()}) == 1
+
+
+def test_every_architecture_has_a_look_of_its_own():
+    assert set(ARCHITECTURES) <= set(style.ARCHITECTURES)
+    assert len({one.colour for one in style.ARCHITECTURES.values()}) == len(style.ARCHITECTURES)
+    queue = style.look(Line("asyncio", (("architecture", "queue"),)))
+    assert queue == style.ARCHITECTURES["queue"]
+    stormed = style.look(Line("asyncio", (("architecture", "queue"), ("retry", "backoff"))))
+    assert (stormed.colour, stormed.marker) == (queue.colour, queue.marker)
 
 
 def test_a_cell_lasts_as_long_as_its_executions_go_on():
@@ -258,5 +317,5 @@ def test_the_built_in_profile_asks_for_what_there_is_and_takes_ten_minutes_at_mo
     profile = load("durable")
     made = profile.expand()
     assert {each.lane for each in made} == {"durable", "chaos"}
-    assert {each.axes.point for each in made if each.lane == "chaos"} == set(Point)
+    assert {each.axes.point for each in made if each.lane == "chaos"} == set(OF_STEPS)
     assert sum(map(seconds, made)) <= 600

@@ -28,6 +28,15 @@ ARCHITECTURES = {
     CHECKPOINTS: ArchitectureInfo(
         target="streamlanes.durable.stepping:Stepping", stores=("none", "sqlite", "postgres")
     ),
+    "replay": ArchitectureInfo(target="streamlanes.architectures.replaying:Replaying", waits=("async",)),
+    "queue": ArchitectureInfo(target="streamlanes.architectures.queue:Queue", waits=("async",)),
+    "actors": ArchitectureInfo(target="streamlanes.architectures.actors:Actors", waits=("async",)),
+    "rows": ArchitectureInfo(
+        target="streamlanes.architectures.web:Web",
+        stores=("postgres",),
+        waits=("async",),
+        needs=("fastapi", "uvicorn"),
+    ),
 }
 
 UNKEPT = "streamlanes.durable.unkept:Unkept"

@@ -26,7 +26,7 @@ from streamlanes.durable.backoff import Backoff
 from streamlanes.durable.database import Counts, Dialect, Done, Params, Request, Row, Work, Write
 from streamlanes.durable.errors import Closed, DurableError, Forked, Full, NewerVersion, Unreachable
 from streamlanes.durable.points import Point, reach
-from streamlanes.durable.tables import SCHEMA_VERSION, TABLES
+from streamlanes.durable.tables import SCHEMA_VERSION, laying
 from streamlanes.durable.writer import GROUP, Failed, GroupCommit, finish
 
 T = TypeVar("T")
@@ -236,7 +236,7 @@ class _Open:
 
 
 def _lay(connection: Connection, schema: str) -> None:
-    """Make the tables where they are not there yet."""
+    """Make the tables where they are not there yet, or of an older version."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
@@ -248,8 +248,9 @@ def _lay(connection: Connection, schema: str) -> None:
             raise NewerVersion(None, what, "open it with the newer version that wrote it")
         if version == SCHEMA_VERSION:
             return
-        for table in TABLES:
-            connection.execute(DIALECT.fill(table).encode())
+        for template in laying(version):
+            connection.execute(DIALECT.fill(template).encode())
+        connection.execute("DELETE FROM tables")
         connection.execute("INSERT INTO tables (version) VALUES (%s)", (SCHEMA_VERSION,))
 
 

@@ -14,6 +14,7 @@ from streamlanes.durable.architecture import Grounds
 from streamlanes.durable.architectures import open_architecture
 from streamlanes.durable.writer import GROUP
 from streamlanes.jobs.base import Job
+from streamlanes.jobs.retrying import Retry
 from streamlanes.jobs.steps import LaneSteps
 from streamlanes.samples import Outcome, Table
 
@@ -46,6 +47,7 @@ class DurableSetting:
     steps: int | None
     run_s: float | None
     state_bytes: int
+    retry: str
     waits: str
     bare: bool
     folder: str = ""
@@ -70,6 +72,7 @@ class DurableJob(Job):
             state_bytes=self._asked.state_bytes,
             limit=self._asked.steps,
             run_ns=None if run_s is None else int(run_s * 1e9),
+            retry=Retry(self._asked.retry),
         )
         self._costs: costs.Costs | None = None
         self._before: costs.Cost | None = None
@@ -114,9 +117,10 @@ class DurableJob(Job):
 
     async def open(self) -> None:
         """Whoever works beside the executions; from here on costs are counted."""
-        await self._steps.open()
         module, attribute = WAITS[self._asked.waits].split(":")
-        await self._architecture.start(self._steps, getattr(import_module(module), attribute)())
+        waits = getattr(import_module(module), attribute)()
+        await self._steps.open(waits)
+        await self._architecture.start(self._steps, waits)
         if self._costs is not None:
             self._before = self._costs.read()
 

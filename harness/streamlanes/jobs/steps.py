@@ -2,12 +2,15 @@
 
 import base64
 import itertools
+import math
 import random
 from typing import Any
 
 from streamlanes.clients.base import Client, Setting, now_ns
 from streamlanes.durable.architecture import Made, StepFailed
+from streamlanes.durable.waits import Blocking, Waits
 from streamlanes.jobs.io import IoJob
+from streamlanes.jobs.retrying import Retry, wait_s
 from streamlanes.samples import ORIGIN, Outcome, Table, call_columns
 
 AROUND = len('{"text":""}')
@@ -29,7 +32,7 @@ class LaneSteps:
 
     limit: steps of an execution, None for no end. run_ns: from the cell's origin, after which each execution
     ends with the step it is in; None for no end. client: of the streaming call that a step is, None for bare
-    steps, which do nothing.
+    steps, which do nothing. retry: what a step does about a call that was refused with 429.
     """
 
     def __init__(  # what a step is made of
@@ -41,12 +44,16 @@ class LaneSteps:
         state_bytes: int,
         limit: int | None,
         run_ns: int | None,
+        retry: Retry = Retry.NONE,
     ) -> None:
         calls, first = setting.calls, setting.schedule["first"]
         self._header = setting.schedule["header"]
         self._limit = limit
         self._run_ns = run_ns
         self._until_ns = 0
+        self._retry = retry
+        self._draw = random.Random(1)
+        self._waits: Waits = Blocking()
         state = state_of(state_bytes)
         self._useful_bytes = len(state["text"]) + AROUND
         self._more, self._last = Made(state, last=False), Made(state, last=True)
@@ -58,14 +65,16 @@ class LaneSteps:
         self._acked_at, self._ack = samples["acked_at"], samples["ack"]
         self._size = len(self._ack)
         self._numbers = itertools.count()
+        self._calls_made = itertools.count()
         self._stream: IoJob | None = None
         if client is not None:
             # A step is the same call each time: what the call stamps is looked at and not kept.
             self._scratch = Table.create("scratch", call_columns(calls, first[calls]))
             self._stream = IoJob(setting, self._scratch, client)
 
-    async def open(self) -> None:
-        """What the streams share is made."""
+    async def open(self, waits: Waits) -> None:
+        """What the streams share is made. waits: how a step waits before it asks again."""
+        self._waits = waits
         if self._stream is not None:
             await self._stream.open()
 
@@ -80,14 +89,10 @@ class LaneSteps:
             self._columns["again"][execution] += 1
         self._begun[execution] = max(step, self._begun[execution])
         if self._stream is not None:
-            await self._stream(execution)
-            how = Outcome(self._scratch["outcome"][execution])
-            if how is not Outcome.OK:
-                raise StepFailed(f"the call of a step ended as {how.name.lower()}")
+            await self._called(self._stream, execution)
         now = now_ns()
         self._made_ns[execution] = now
-        over = self._run_ns is not None and now >= (self._until_ns or self._until())
-        return self._last if over or step + 1 == self._limit else self._more
+        return self._last if self._left_s(now) <= 0 or step + 1 == self._limit else self._more
 
     def kept(self, execution: int, step: int) -> None:
         """See durable.architecture.Steps."""
@@ -104,11 +109,29 @@ class LaneSteps:
         self._acked_at[row] = now
         self._ack[row] = now - self._made_ns[execution]
 
-    def _until(self) -> int:
-        """The origin is known once jobs run."""
-        self._until_ns = self._header[ORIGIN] + (self._run_ns or 0)
-        return self._until_ns
+    async def _called(self, stream: IoJob, execution: int) -> None:
+        """Make the call of a step until it is answered, or until it must be given up."""
+        for attempt in itertools.count(1):
+            next(self._calls_made)
+            await stream(execution)
+            how = Outcome(self._scratch["outcome"][execution])
+            if how is Outcome.OK:
+                return
+            left_s = self._left_s(now_ns())
+            refused = how is Outcome.STATUS_4XX and left_s > 0
+            pause_s = wait_s(self._retry, attempt, self._draw) if refused else None
+            if pause_s is None:
+                raise StepFailed(f"the call of a step ended as {how.name.lower()}")
+            await self._waits.sleep(min(pause_s, left_s))
+
+    def _left_s(self, now: int) -> float:
+        """Until executions are to end. The origin is known once jobs run."""
+        if self._run_ns is None:
+            return math.inf
+        self._until_ns = self._until_ns or self._header[ORIGIN] + self._run_ns
+        return (self._until_ns - now) / 1e9
 
     def facts(self) -> dict[str, Any]:
-        """Bytes of a step that somebody wanted kept."""
-        return {"useful_bytes": self._useful_bytes}
+        """Bytes of a step that somebody wanted kept, and calls that were made."""
+        calls = {} if self._stream is None else {"calls_made": next(self._calls_made)}
+        return {"useful_bytes": self._useful_bytes, **calls}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamlanes.backends import BACKENDS, Waits
 from streamlanes.clients import ClientInfo
-from streamlanes.durable.points import Point
+from streamlanes.durable.points import OF_STEPS, Point
 from streamlanes.errors import UserError, unknown
 from streamlanes.facts import Missing
 from streamlanes.lanes.base import Asks, Better, Chart, Crew, Kind, Lane, Metric, Panel, Pool, Usual
@@ -198,8 +198,8 @@ def _check(cell: "Cell") -> None:
         raise UserError(f"a worker of lane chaos has a thread an execution, not {cell.backend}; leave -b out")
     if cell.axes.store is not None and cell.axes.store not in STORES:
         raise unknown("store of lane chaos", cell.axes.store, STORES)
-    if cell.axes.point is not None and cell.axes.point not in set(Point):
-        raise unknown("point", cell.axes.point, tuple(Point))
+    if cell.axes.point is not None and cell.axes.point not in OF_STEPS:
+        raise unknown("point", cell.axes.point, OF_STEPS)
     if cell.calls > MOST:
         raise UserError(f"calls is {cell.calls:,}; a worker of lane chaos has {MOST} executions at most")
 
@@ -258,7 +258,7 @@ LANE = Lane(
     compared=("chaos.way_back_ms",),
     usual=Usual(
         backends=("threads",), client="none", workload="documents", calls=3,
-        sweep={"point": tuple(each.value for each in Point)},
+        sweep={"point": tuple(each.value for each in OF_STEPS)},
     ),
     backends={"threads": BACKENDS["threads"]},
     clients={

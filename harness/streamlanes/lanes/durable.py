@@ -8,7 +8,7 @@ from streamlanes.backends import BACKENDS, Waits
 from streamlanes.clients import CLIENTS, ClientInfo
 from streamlanes.durable.architectures import ARCHITECTURES, CHECKPOINTS
 from streamlanes.errors import UserError, unknown
-from streamlanes.lanes import gc, memory, offloading
+from streamlanes.lanes import gc, memory, offloading, slo
 from streamlanes.lanes.base import (
     Asks,
     Better,
@@ -41,9 +41,10 @@ STORE = "sqlite-full"
 RUN_S = 12.0
 """Long enough for 10 s in which all executions are under way."""
 STATE_BYTES = 1024
+RETRY = "none"
 BARE = "none"
 """The client of steps that do nothing."""
-AXIS_NAMES = ("store", "group_commit", "sync_ms", "architecture", "steps", "run_s", "state_bytes")
+AXIS_NAMES = ("store", "group_commit", "sync_ms", "architecture", "steps", "run_s", "state_bytes", "retry")
 
 
 def store(cell: "Cell") -> str:
@@ -174,6 +175,16 @@ _DURABLE = (
     _figure("durable.server_cpu_us_per_step", "us", LOWER,
             "CPU of a PostgreSQL that runs for this cell, in the window, a step",
             lambda e: e.server_cpu_us),
+    _figure(
+        "durable.of_ideal", "", HIGHER,
+        "work.per_s over what as many executions do whose steps take their calls' own time and nothing else",
+        lambda e: e.of_ideal, Quality.DERIVED,
+    ),
+    _figure(
+        "durable.calls_per_step", "", LOWER,
+        "calls made over steps acknowledged: above 1 where refused ones are made again",
+        lambda e: e.a_step("calls_made"),
+    ),
     _count("lost", "steps acknowledged that the store does not hold", lambda e: e.lost, LOWER, "durable"),
     _count("duplicated", "steps kept or acknowledged more than once", lambda e: e.duplicated, LOWER,
            "durable"),
@@ -206,7 +217,22 @@ def _answer(records: Sequence[Record]) -> list[str]:
         steps = "bare steps" if client == BARE else f"steps of a {client} call"
         where = f"{size:,} executions of {steps} under {backend}"
         lines += _stores(group, where) + _sharing(group, where)
+    lines += _architectures(records)
     return [*lines, *_kept(records)] if lines else []
+
+
+def _architectures(records: Sequence[Record]) -> list[str]:
+    """How far each architecture holds, and what breaks first; where there are several, or refused calls."""
+    ways: dict[str, list[Record]] = {}
+    for record in records:
+        retry = record.cell.axes.get("retry")
+        asks = f", retry {retry}" if retry not in (None, RETRY) else ""
+        under = "" if record.cell.backend == "asyncio" else f" under {record.cell.backend}"
+        way = f"{record.cell.axes.get('architecture')} on {record.cell.axes.get('store')}"
+        ways.setdefault(f"{way}{under}{asks}", []).append(record)
+    if len({record.cell.axes.get("architecture") for record in records} - {None}) < 2:
+        return []
+    return [f"        {slo.line(slo.held(name, some))}" for name, some in ways.items()]
 
 
 def _stores(group: Sequence[Record], where: str) -> list[str]:
@@ -280,6 +306,7 @@ def _idle(axes: "Axes") -> tuple[str, ...]:
         "group_commit": axes.group_commit is True,
         "sync_ms": axes.sync_ms == 0,
         "architecture": axes.architecture == CHECKPOINTS,
+        "retry": axes.retry == RETRY,
     }
     return tuple(axis for axis, so in usual.items() if so)
 
@@ -295,6 +322,7 @@ def _resolved(cell: "Cell", schedule: Schedule) -> dict[str, Any]:
         "steps": axes.steps,
         "run_s": _run_s(cell),
         "state_bytes": axes.state_bytes or STATE_BYTES,
+        "retry": None if cell.client == BARE else axes.retry or RETRY,
     }
 
 
@@ -319,7 +347,7 @@ def _check(cell: "Cell") -> None:
         raise UserError(f"architecture {name} does not run under {cell.backend}; run it under {fits}, say")
     if cell.client == BARE:
         for axis in axes.set_values():
-            if axis in OF_WORKLOADS and axis != "seed":
+            if (axis in OF_WORKLOADS and axis != "seed") or axis == "retry":
                 raise UserError(
                     f"{axis} means nothing to steps that do nothing; name a client (-c) or leave it out"
                 )
@@ -336,6 +364,7 @@ def _setting(cell: "Cell", schedule: Schedule) -> dict[str, Any]:
         "steps": axes.steps,
         "run_s": _run_s(cell),
         "state_bytes": axes.state_bytes or STATE_BYTES,
+        "retry": axes.retry or RETRY,
         "waits": BACKENDS[cell.backend].waits.value,
         "bare": cell.client == BARE,
     }
@@ -357,7 +386,7 @@ def _about_s(cell: "Cell") -> float:
 
 BACKENDS_OF_LANE = {name: BACKENDS[name] for name in ("asyncio", "uvloop", "threads")}
 
-_LINES = ("store", "group_commit", "architecture")
+_LINES = ("store", "group_commit", "architecture", "retry")
 
 LANE = Lane(
     name="durable",
@@ -411,6 +440,8 @@ LANE = Lane(
             panels=(
                 Panel(y=("work.per_s",), axis="steps/s"),
                 Panel(y=("durable.ack_ms.p99",), axis="acknowledged within, p99, ms"),
+                Panel(y=("durable.of_ideal",), axis="of the ideal pace", log=False, ideal=1.0),
+                Panel(y=("work.cpu_us_per_unit",), axis="CPU per step, us", log=False),
             ),
         ),
     ),

@@ -18,6 +18,8 @@ ROWS = {"acked_at": 1 << 19, "ack": 1 << 19}
 """The latest acknowledgements: as many as any store here gave in 12 s, and 8 MiB."""
 PARTS = 5
 """Growth is the last of so many parts of the window held against the first."""
+LEAST_S = 1.0
+"""A pace of less says nothing."""
 LEAST_ACKS = 20
 """In a part, or its median says little."""
 UNTOLD = Missing("the cell was stopped before it could report")
@@ -74,6 +76,15 @@ class Executions(Calls):
     def per_s(self) -> float | Missing:
         """Those a second."""
         return divided(self._steps, self.window_s)
+
+    @cached_property
+    def of_ideal(self) -> float | Missing:
+        """Those over the pace of executions whose steps take their calls' own time and nothing else."""
+        if "calls_made" not in self.timed.interpreter:
+            return Missing("bare steps have no ideal pace")
+        if not isinstance(self.window_s, Missing) and self.window_s < LEAST_S:
+            return Missing(f"all executions were under way for less than {LEAST_S:g} s")
+        return divided(self.per_s, float((1e9 / self.schedule.life_ns).sum()))
 
     @cached_property
     def cpu_us(self) -> float | Missing:
