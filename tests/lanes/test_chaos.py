@@ -1,5 +1,7 @@
 """The chaos lane: what trials come to, from trials that are made up."""
 
+from pathlib import Path
+
 import pytest
 
 from streamlanes.cells import Axes, Cell, check
@@ -7,8 +9,12 @@ from streamlanes.chaos.plan import Control, Counts, How, Kill, Recovery, Trial
 from streamlanes.durable.points import Point
 from streamlanes.errors import UserError
 from streamlanes.facts import Missing
+from streamlanes.gate import judge
 from streamlanes.lanes.chaos import LANE, Kills
 from streamlanes.recording import record_of
+from streamlanes.rules import parse
+
+ROOT = Path(__file__).parents[2]
 
 KILL = Kill(0, Point.IN_COMMIT, How.KILL, 1, "sqlite")
 CONTROL = Control("naive-retry", "says", ("duplicated",), Counts(duplicated=3))
@@ -77,6 +83,16 @@ def test_the_record_and_the_answer():
         "        the way back after a kill: detection 420 ms, start 100 ms, replay 5.0 ms, "
         "first new step 20 ms (a lease lapses after 105 % of its length)",
     ]
+
+
+@pytest.mark.parametrize(("lost", "verdict"), [(0, "pass"), (1, "broken")])
+def test_the_shipped_gate_judges_a_run_of_this_lane_alone(lost: int, verdict: str):
+    shipped = parse((ROOT / "bench" / "thresholds.toml").read_text(), "thresholds.toml")
+    made = record_of(cell(), LANE, {}, Kills((trial(380.0, lost=lost),), CONTROL))
+    found = judge([made], shipped)
+    assert found.name == verdict
+    assert found.judged == 1
+    assert [str(each).split(": ")[1].split(" is ")[0] for each in found.broken] == ["chaos.lost"] * lost
 
 
 @pytest.mark.parametrize(
