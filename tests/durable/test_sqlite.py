@@ -165,13 +165,15 @@ def test_a_damaged_file_is_named(tmp_path: Path):
     with pytest.raises(Corrupt, match=r"s\.db is damaged .*restore it from a copy"):
         SQLite(path)
     path.unlink()
+    SQLite(path).close()
+    laid = path.stat().st_size  # the tables, still empty
     database = SQLite(path)
     store, lease = Checkpoints(database), claimed(database)
     for step in range(200):
         store.append(lease, row(step, "a", b"x" * 1000)).result()
     database.close()
     data = path.read_bytes()
-    path.write_bytes(data[:20_000] + b"\xff" * (len(data) - 20_000))
+    path.write_bytes(data[:laid] + b"\xff" * (len(data) - laid))
     database = SQLite(path)
     with pytest.raises((Corrupt, StateError)) as caught:
         Checkpoints(database).history("a")
