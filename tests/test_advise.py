@@ -7,6 +7,7 @@ import pytest
 
 from records import LANE, record
 from streamlanes.advise import answer
+from streamlanes.lanes.cpu import LANE as CPU_LANE
 from streamlanes.record import FlagName, Record, StatusName
 
 LATE, CPU, MEMORY = "latency.stream_ms.p99", "time.cpu_us_per_token", "memory.per_call_bytes"
@@ -28,7 +29,7 @@ def repeated(
 
 def said(records: Iterable[Record]) -> str:
     """The answer as running text: folded lines joined again."""
-    return " ".join(" ".join(answer(list(records), LANE)).split())
+    return " ".join(" ".join(answer(list(records), [LANE])).split())
 
 
 def test_the_lowest_lateness_at_the_largest_size_wins() -> None:
@@ -169,7 +170,7 @@ def test_who_was_left_out_is_said_with_the_reason() -> None:
 
 
 def test_without_a_record_of_the_lane_there_is_no_answer() -> None:
-    assert answer([record(lane="cpu")], LANE) == ["ANSWER  none: no io cell was measured"]
+    assert answer([record(lane="cpu")], [LANE]) == ["ANSWER  none: no io cell was measured"]
 
 
 def test_what_broke_is_said_once() -> None:
@@ -179,12 +180,49 @@ def test_what_broke_is_said_once() -> None:
     assert "left out" not in text
 
 
-def test_each_client_has_an_answer_of_its_own() -> None:
-    text = said([cell("asyncio", 14, 31), cell("uvloop", 10, 22, client="floor")])
-    assert "asyncio on the streams client" in text
-    assert "uvloop on the floor client" in text
-    assert text.count("ANSWER") == 2
+def test_each_client_has_an_answer_of_its_own_and_the_library_stands_first() -> None:
+    text = said(
+        [
+            *repeated("asyncio", (14.0, 14.1, 14.2), 31),
+            cell("uvloop", 10, 22, client="aiohttp", axes={"tls": True}),
+            cell("threads", 10, 22, client="requests"),
+        ]
+    )
+    heads = [
+        "uvloop on the aiohttp client over TLS",
+        "threads on the requests client,",
+        "asyncio on the streams client",
+    ]
+    assert [text.index(head) for head in heads] == sorted(text.index(head) for head in heads)
+    assert text.count("ANSWER") == 3
     assert text.count("FLAGS") == 1
+
+
+def test_the_floor_is_only_the_floor_beside_others() -> None:
+    floor = cell("uvloop", 10, 22, client="floor")
+    text = said([cell("asyncio", 14, 31), floor])
+    assert "asyncio on the streams client" in text
+    assert (
+        "FLOOR the floor client at 2,000 calls: uvloop stream lateness p99 10 ms, CPU/token 22 us, "
+        "memory/call 9.0 KiB"
+    ) in text
+    assert text.count("ANSWER") == 1
+    assert said([floor]).startswith("ANSWER uvloop on the floor client"), "alone it is what was asked for"
+    doubted = cell("uvloop", 10, 22, client="floor", flags=[FlagName.NOISY_HOST])
+    assert "FLOOR none: too few cells" in said([cell("asyncio", 14, 31), doubted])
+
+
+def test_a_library_that_is_not_there_is_said_and_breaks_nothing() -> None:
+    reason = "aiohttp is not installed; install it with: pip install 'streamlanes[clients]'"
+    absent = record("asyncio", client="aiohttp", status=StatusName.UNSUPPORTED, reason=reason)
+    text = said([absent, cell("asyncio", 14, 31)])
+    assert f"ANSWER none on the aiohttp client: {reason} ANSWER asyncio on the streams client" in text
+
+
+def test_the_lanes_of_a_run_are_answered_in_turn_with_their_flags_together() -> None:
+    lines = answer([cell("asyncio", 14, 31, flags=[FlagName.CLIENT_LIMITED])], [LANE, CPU_LANE])
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == ["ANSWER", "ANSWER", "FLAGS"]
+    assert lines[-2] == "ANSWER  none: no cpu cell was measured"
 
 
 def test_a_figure_nobody_has_is_left_out() -> None:
@@ -205,7 +243,7 @@ def test_flags_are_counted_with_lost_tokens() -> None:
         cell("uvloop", 10, 22, flags=[FlagName.CLIENT_LIMITED]),
         record("threads", status=StatusName.OVER_BUDGET, flags=[FlagName.BOUNDED]),
     ]
-    assert answer(records, LANE)[-1] == (
+    assert answer(records, [LANE])[-1] == (
         "FLAGS   1 over budget, 1 bounded, 1 client-limited; host quiet; 3 tokens lost"
     )
 
@@ -230,7 +268,7 @@ def test_flags_are_counted_with_lost_tokens() -> None:
     ],
 )
 def test_the_flags_line_claims_only_what_was_seen(records: list[Record], line: str) -> None:
-    assert answer(records, LANE)[-1] == line
+    assert answer(records, [LANE])[-1] == line
 
 
 def test_lines_fit_a_terminal() -> None:
@@ -238,7 +276,7 @@ def test_lines_fit_a_terminal() -> None:
         *repeated("processes+asyncio", (14, 14.2, 14.1), 31),
         *repeated("processes+uvloop", (10, 11, 9), 22),
     ]
-    assert max(len(line) for line in answer(records, LANE)) <= 110
+    assert max(len(line) for line in answer(records, [LANE])) <= 110
 
 
 def step(backend: str, rate: float, late: float, **more: Any) -> Record:

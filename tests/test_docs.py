@@ -286,6 +286,7 @@ def test_the_profile_of_the_manual_is_one():
         f"p99 above {flags.PROVIDER_P99_MS:g} ms and above {meanings.percent(flags.PROVIDER_OF_LATENESS)}",
         f"provider CPU above {meanings.percent(flags.PROVIDER_CPU_SHARE)}",
         f"held for {meanings.percent(flags.FLAT_SHARE)} of the time",
+        f"reached {flags.REACHED_AGAIN} times or more",
         f"steal above {meanings.percent(flags.FOREIGN_SHARE)}",
         f"differs by more than {meanings.percent(flags.SPIN_DRIFT)}",
         f"within {ON_TIME_NS / 1e6:g} ms of its intended start",

@@ -212,6 +212,29 @@ def test_every_null_of_the_json_has_its_reason_and_every_reason_a_null():
     assert "--quick" in quick["missing"]["checkup"]
 
 
+@pytest.mark.parametrize(
+    ("client", "backend", "calls", "pool", "widen"),
+    [
+        ("aiohttp", "uvloop", 101, 100, "aiohttp.TCPConnector(limit=101)"),
+        ("aiohttp", "uvloop", 100, None, ""),
+        ("openai", "asyncio", 3000, 1000, "max_connections=3000"),
+        ("requests", "threads", 3000, None, ""),
+        ("streams", "asyncio", 3000, None, ""),
+        ("aiohttp-defaults", "uvloop", 3000, None, ""),
+    ],
+)
+def test_a_librarys_default_pool_is_known_of_the_client_with_a_sized_one(
+    client: str, backend: str, calls: int, pool: int | None, widen: str
+):
+    found, how = finds.default_pool(finds.asked(calls, backend, client))
+    assert found == pool
+    assert widen in how
+    made = report(Limits(), calls=calls, backend=backend, client=client, default_pool=found, widen=how)
+    said = " ".join(" ".join(answer_lines(made)).split())
+    assert ("not in the library's default pool of" in said) == (pool is not None)
+    assert as_json(made).get("client_pool_default") == pool
+
+
 # From records and facts to figures
 
 

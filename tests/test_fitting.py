@@ -64,3 +64,23 @@ def test_a_kernels_library_is_told_with_its_extra():
     assert fitting.missing_crew(Crew(needs=("json", "no_such.part_of_it"), extra="cpu")) == (
         "no_such.part_of_it is not installed; install it with: pip install 'streamlanes[cpu]'"
     )
+
+
+def test_what_a_run_lacks_is_one_line(monkeypatch: pytest.MonkeyPatch):
+    cells = [
+        cell("uvloop", "aiohttp"),
+        cell("threads", "requests"),
+        cell("asyncio", "streams"),
+        cell("asyncio", "none", lane="cpu", axes=Axes(kernel="tokenize")),
+        cell("asyncio", "requests"),  # it would not run with its library either
+        cell("asyncio", "openai", axes=Axes(python="cpython-3.13.0")),
+    ]
+    assert fitting.lacking(cells) is None
+    here = importlib.util.find_spec
+    absent = {"aiohttp", "requests", "tiktoken", "openai"}
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in absent else here(name))
+    assert fitting.lacking(cells) == (
+        "aiohttp, requests, tiktoken: cells that need it cannot run; install it with: "
+        "pip install 'streamlanes[clients]' 'streamlanes[cpu]'"
+    )
+    assert fitting.lacking(cells[2:3]) is None

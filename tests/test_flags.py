@@ -80,6 +80,38 @@ def test_a_flat_top_below_the_target_is_a_cap():
     assert FlagName.BOUNDED in raised(wide)
 
 
+def waves(calls: int, width: int, sent: int) -> TimedPass:
+    """A pass whose calls go `width` at a time, stopped when the first `sent` had been sent."""
+    plan = schedule(calls, arrival="burst", ramp_s=0.0, tokens=40.0)
+    pass_ = timed(plan)
+    life = int((pass_.calls.end - pass_.calls.sent).max())
+    at = pass_.calls.sent + np.arange(calls) // width * (life + 1)
+    begun, over_ns = np.arange(calls) < sent, int(at[sent - 1]) + life // 2
+    ended = begun & (at + life <= over_ns)
+    stamps = dataclasses.replace(
+        pass_.calls,
+        begin=np.where(begun, pass_.calls.begin, 0),
+        sent=np.where(begun, at, 0),
+        end=np.where(ended, at + life, 0),
+        outcome=np.where(ended, pass_.calls.outcome, 0),
+    )
+    return dataclasses.replace(pass_, calls=stamps, over_ns=over_ns)
+
+
+def test_a_cap_shows_in_a_cell_that_was_stopped_too():
+    pass_ = waves(80, 10, 60)
+    made = facts(pass_.schedule, timed=pass_, drained=False)
+    assert Calls(made).peak_in_flight == 10
+    assert FlagName.CAPPED in raised(made)
+
+
+def test_calls_that_starve_until_the_cell_is_stopped_are_no_cap():
+    pass_ = waves(80, 80, 40)
+    made = facts(pass_.schedule, timed=pass_, drained=False)
+    assert Calls(made).peak_in_flight == 40
+    assert FlagName.CAPPED not in raised(made)
+
+
 def test_a_pool_that_never_has_to_wait_is_not_bounded():
     plan = schedule(30, ramp_s=30.0, tokens=2.0)
     assert plan.peak_in_flight < 5

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from streamlanes.backends import BACKENDS
+from streamlanes.cells import Cell
 from streamlanes.clients import CLIENTS
 from streamlanes.errors import UserError
+from streamlanes.estimate import total_seconds
 from streamlanes.plan import FixedPlan
 from streamlanes.profile import Profile, Wishes, load, parse, parse_axes, parse_setting
 from streamlanes.provider.behaviour import Behaviour
@@ -44,18 +46,68 @@ def test_equal_cells_are_one():
 
 def test_quick_is_what_the_readme_says():
     cells = load("quick").expand()
-    assert {cell.backend for cell in cells if cell.calls == 500} == set(BACKENDS)
-    assert {cell.backend for cell in cells if cell.calls == 2000} == {
-        "asyncio",
-        "uvloop",
-        "threads",
-        "processes+uvloop",
+    lesson = [cell for cell in cells if cell.workload == "lesson"]
+    assert {cell.backend for cell in lesson} == set(BACKENDS)
+    assert {cell.calls for cell in lesson} == {500}
+    real = [cell for cell in cells if cell.lane == "io" and CLIENTS[cell.client].libraries]
+    assert {(cell.client, cell.backend) for cell in real if cell.calls == 2000} == {
+        ("aiohttp", "asyncio"),
+        ("aiohttp", "uvloop"),
+        ("aiohttp", "processes+uvloop"),
+        ("requests", "threads"),
     }
-    big = [cell for cell in cells if cell.calls == 10000 and cell.client == "streams"]
-    assert {cell.backend for cell in big} == {"asyncio", "uvloop", "threads"}
-    assert {cell.repetition for cell in big if cell.backend != "threads"} == {1, 2, 3}
-    assert {cell.workload for cell in cells if cell.calls > 500} == {"steady"}
+    assert {(cell.workload, cell.axes.tls, cell.axes.rate_per_s) for cell in real} == {("steady", True, 3000)}
+    assert {cell.client for cell in cells if cell.lane == "io"} == {"streams", "aiohttp", "requests", "floor"}
+    big = [cell for cell in real if cell.calls == 2000 and cell.backend in ("asyncio", "uvloop")]
+    assert {cell.repetition for cell in big} == {1, 2, 3}
+    for name in ("cpu", "mixed"):
+        ways = {cell.axes.offload for cell in cells if cell.lane == name}
+        assert ways == {"inline", "threads", "processes"}
     assert [cell for cell in cells if cell.memory and cell.repetition > 1] == []
+
+
+def test_the_profile_of_clients_has_every_library_over_tls_and_fits_twenty_minutes():
+    profile = load("clients")
+    cells = profile.expand()
+    libraries = {name for name, info in CLIENTS.items() if info.libraries and info.chooses}
+    for client in {*libraries, "streams"}:
+        mine = [cell for cell in cells if cell.client == client and cell.axes.tls]
+        forms = CLIENTS[client].forms
+        assert {BACKENDS[cell.backend].waits for cell in mine} == set(forms)
+        for backend in {cell.backend for cell in mine}:
+            sizes = {cell.calls for cell in mine if cell.backend == backend and cell.memory}
+            assert len(sizes) >= 3, f"{client} under {backend}: a slope takes three sizes"
+    for client in ("streams", "aiohttp", "httpx", "openai", "anthropic"):
+        pairs = {
+            (cell.calls, cell.axes.tls): {other.backend for other in cells if _pair(other) == _pair(cell)}
+            for cell in cells
+            if cell.client == client and cell.repetition == 3
+        }
+        assert {"asyncio", "uvloop"} in pairs.values()
+    plan = profile.plan()
+    assert total_seconds(plan.ahead([])) < 20 * 60
+
+
+def _pair(cell: Cell) -> tuple[object, ...]:
+    return cell.client, cell.calls, cell.axes.tls, cell.repetition
+
+
+def test_a_table_may_have_a_budget_and_memory_of_its_own():
+    text = SMALL.replace(b"calls = [10, 20]", b"calls = [10]\nmemory = false\nbudget_s = 3").replace(
+        b"seed = 3", b"budget_s = 9"
+    )
+    more = b"""
+[[cells]]
+backends = ["asyncio"]
+client = "timer"
+workload = "lesson"
+calls = [30]
+"""
+    profile = parse(text + more, "small.toml", "small")
+    found = {(cell.calls, cell.memory, cell.budget_s) for cell in profile.expand()}
+    assert found == {(10, False, 3), (30, True, 9)}
+    stricter = Wishes(budget_s=1.0).applied(profile).expand()
+    assert {cell.budget_s for cell in stricter} == {1.0}, "the command line has the last word"
 
 
 def test_wishes_replace_the_matrix_with_one_repetition():
@@ -209,6 +261,8 @@ def test_a_profile_of_knees_alone_is_one():
         (b"bound_ms = 20", b"bound_ms = 0", "bound_ms is 0"),
         (b"bound_ms = 20", b"bound_ms = 'x'", "knee"),
         (b"bound_ms = 20", b"repeats = 2", "repeats"),
+        (b"bound_ms = 20", b"most_cells = 0", "most_cells is 0"),
+        (b"bound_ms = 20", b"most_cells = 99", "from 1 to"),
         (b"ramp_s = 1", b"rate_per_s = 1", "rate_per_s cannot be set"),
         (b"calls = [500]", b"calls = []", "names no backend or no size"),
         (b"calls = [500]", b"calls = [500]\nworkload = 'code'", "come and go"),

@@ -58,6 +58,16 @@ def test_the_readme_is_rendered_from_the_published_runs_of_one_machine(monkeypat
     assert len(README.splitlines()) < 200
 
 
+@pytest.mark.parametrize("page", publish.PAGES, ids=str)
+def test_what_pages_quote_of_published_runs_is_what_the_records_say(
+    page: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(ROOT)
+    (machine,) = set(re.findall(r"\]\((results/published/[^/)]+)/", README))
+    text = page.read_text(encoding="utf-8")
+    assert publish.refreshed(text, publish.published(Path(machine))) == text, "run `make publish`"
+
+
 def test_every_chart_the_readme_shows_is_committed():
     shown = [part.split(")")[0] for part in README.split("](")[1:] if ".svg" in part.split(")")[0]]
     assert shown
@@ -106,6 +116,49 @@ def test_a_table_shows_every_backend_as_it_comes_or_one_sweep_beside_it():
     swept = rendered("{{table quick streams steady gc}}", *two(), *swept).splitlines()
     lines = {line.split(" | ")[1] for line in swept[2:]}
     assert {"uvloop, gc default", "uvloop, gc freeze", "asyncio"} <= lines
+
+
+def of_two_lanes() -> list[Record]:
+    """The CPU lane's record came first, as it may."""
+    axes = {"kernel": "hash-embed", "offload": "inline", "start_method": None}
+    figures = {"work.per_s": 900.0}
+    cpu = record(lane="cpu", client="none", workload="documents", axes=axes, asked={}, figures=figures)
+    return [cpu, *two()]
+
+
+def test_a_run_of_several_lanes_is_quoted_lane_by_lane():
+    place = f"{{{{figure quick {ONE} {CPU}}}}}"
+    assert rendered(place, *of_two_lanes()) == "20 us"
+    one = "cpu/asyncio/none/documents/2000"
+    assert rendered(f"{{{{figure quick {one} work.per_s}}}}", *of_two_lanes()) == "900 documents/s"
+    said = rendered("{{answer quick}}", *of_two_lanes())
+    assert said.startswith("ANSWER  uvloop on the streams client")
+    assert said.count("FLAGS") == 1
+    assert "| uvloop |" in rendered("{{table quick streams steady}}", *of_two_lanes())
+    assert "900 documents/s" in rendered("{{table quick none documents}}", *of_two_lanes())
+
+
+def libraries() -> list[Record]:
+    figures = {CPU: 20.0, "time.cpu_us_per_call_setup": 900.0}
+    return [record("uvloop", 500, client=client, figures=figures) for client in ("aiohttp", "httpx")]
+
+
+def test_the_costs_of_clients_are_a_table_with_its_reasons():
+    said = rendered("{{costs quick}}", *libraries())
+    assert said.splitlines()[0].startswith("| client | way | CPU/token at 500 |")
+    assert "| httpx | uvloop, plain | 20 us | 900 us | - |" in said
+    assert "\n- bears: no knee was sought: all" in said
+    with pytest.raises(UserError, match="compares no clients"):
+        rendered("{{costs quick}}", *two())
+
+
+def test_a_block_of_a_page_is_filled_once_its_profiles_are_published():
+    page = f"a\n<!-- published: it takes {{{{figure quick {ONE} {CPU}}}}} -->\nnothing yet\n<!-- end -->\nb\n"
+    assert publish.refreshed(page, {}) == page
+    filled = publish.refreshed(page, {"quick": run_of(*two())})
+    assert filled == page.replace("nothing yet", "it takes 20 us")
+    assert publish.refreshed(filled, {"quick": run_of(*two())}) == filled
+    assert publish.refreshed("no block", {"quick": run_of(*two())}) == "no block"
 
 
 def test_a_chart_is_named_by_its_path(tmp_path: Path):
@@ -176,6 +229,16 @@ def test_the_readme_waits_for_every_run_that_the_template_names(
     assert (here / "README.md").read_text() == f"![]({into}/lateness.svg) 20 us"
     assert {path.name for path in Path(into).parent.iterdir()} == {"quick", "full"}
     assert capsys.readouterr().out.splitlines() == [into.replace("quick", "full")]
+
+
+def test_publishing_fills_the_blocks_of_pages(here: Path, monkeypatch: pytest.MonkeyPatch):
+    (here / "docs" / "README.template.md").write_text("words")
+    page = here / "docs" / "clients.md"
+    page.write_text("<!-- published: {{costs clients}} -->\nnothing yet\n<!-- end -->\n")
+    call(measured(here, "quick", two()), monkeypatch)
+    assert "nothing yet" in page.read_text()
+    call(measured(here, "clients", libraries()), monkeypatch)
+    assert "| aiohttp | uvloop, plain | 20 us |" in page.read_text()
 
 
 def test_a_run_published_again_takes_the_place_of_the_old_one(here: Path, monkeypatch: pytest.MonkeyPatch):

@@ -216,6 +216,12 @@ def test_what_is_ahead_shrinks_to_nothing():
     assert ahead[-1] == 0
 
 
+def test_a_search_that_is_given_fewer_cells_is_cut_short():
+    wanted = search(cell(), most_cells=3)
+    assert len(KneePlan([wanted]).ahead([])) == 3
+    assert len(carried_out(wanted, System(60_000))) == 3
+
+
 def test_a_run_may_hold_cells_and_searches():
     fixed = [cell(), cell("uvloop")]
     plan = InTurn(FixedPlan(fixed, 1), KneePlan([search(cell())]))

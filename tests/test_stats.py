@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamlanes.lanes.base import Pool
-from streamlanes.stats import Ratio, Spread, noise, paired, paired_ratio, pool, same, spread, t95
+from streamlanes.stats import Ratio, Spread, fit_line, noise, paired, paired_ratio, pool, same, spread, t95
 
 sizes = st.floats(min_value=0.01, max_value=1e6)
 pairs = st.lists(st.tuples(sizes, sizes), min_size=2, max_size=12)
@@ -135,3 +135,16 @@ def test_repetitions_are_paired_with_their_own_and_spare_ones_in_order():
     )
     assert paired({1: 1.0}, {2: 20.0, 3: 30.0}) == ([1.0], [20.0])
     assert paired({}, {1: 1.0}) == ([], [])
+
+
+@given(intercept=sizes, slope=sizes, xs=st.lists(st.integers(0, 20_000), min_size=2, max_size=6, unique=True))
+def test_points_on_a_line_give_the_line(intercept: float, slope: float, xs: list[int]) -> None:
+    fit = fit_line(xs, [intercept + slope * x for x in xs])
+    assert fit.slope == pytest.approx(slope, rel=1e-6, abs=1e-6 * intercept)
+    assert fit.intercept == pytest.approx(intercept, rel=1e-6, abs=1e-6 * slope * max(xs))
+
+
+@pytest.mark.parametrize(("xs", "ys"), [([], []), ([1], [1]), ([2, 2], [1, 3]), ([1, 2], [1])])
+def test_no_line_goes_through_too_little(xs: list[float], ys: list[float]) -> None:
+    with pytest.raises(ValueError, match="line"):
+        fit_line(xs, ys)

@@ -14,7 +14,7 @@ from streamlanes.knee import without_searches
 from streamlanes.lanes.base import Lane
 from streamlanes.preflight import LimitName
 from streamlanes.record import NOTES, FlagName, Record, StatusName
-from streamlanes.series import Point, by_reason, points
+from streamlanes.series import YARDSTICKS, Point, by_reason, client_words, clients_of, points
 from streamlanes.stats import Ratio
 from streamlanes.words import ending, plain, quantity, title
 
@@ -24,28 +24,35 @@ _LOST = "counts.lost_tokens"
 _RUNNERS_UP = 2
 
 
-def answer(records: Sequence[Record], lane: Lane) -> list[str]:
-    """The answer of this lane's records, one block a client, then the flags; lines fit a terminal.
+def answer(records: Sequence[Record], lanes: Sequence[Lane]) -> list[str]:
+    """What the records of these lanes show, one block a client, then the flags of all, in lines that fit a
+    terminal."""
+    names = {lane.name for lane in lanes}
+    own = [record for record in records if record.cell.lane in names]
+    said = [line for lane in lanes for line in _said([r for r in own if r.cell.lane == lane.name], lane)]
+    return [piece for line in [*said, *([_flags(own, lanes)] if own else [])] for piece in _folded(line)]
 
-    Steps of knee searches are no cells to compare: of them it says what the searches found.
-    """
-    own = [record for record in records if record.cell.lane == lane.name]
+
+def _said(own: Sequence[Record], lane: Lane) -> list[str]:
+    """One lane's part. Steps of knee searches are no cells to compare: of them it says what the searches
+    found."""
     if not own:
         return [f"ANSWER  none: no {lane.name} cell was measured"]
     if lane.answer is not None:
-        lines = lane.answer(own) or [f"ANSWER  none: no {lane.name} cell came to its figures"]
-        return [piece for line in [*lines, _flags(lane, own, own)] for piece in _folded(line)]
-    compared, sought = without_searches(own), capacities(own)
-    measured = points(compared)
-    cells = Counter(record.cell.client for record in own)
+        return lane.answer(own) or [f"ANSWER  none: no {lane.name} cell came to its figures"]
+    measured, sought = points(without_searches(own)), capacities(own)
     said: list[str] = []
-    for client in sorted(cells, key=lambda name: (-cells[name], name)):
+    clients = clients_of(own)
+    for client in clients:
         mine = [point for point in measured if point.client == client]
         groups = _by_load(one for one in sought if one.client == client)
-        leads = [_INDENT if mine else f"ANSWER  on the {client} client ", *[_INDENT] * len(groups)]
-        said += _block(mine, lane) if mine else []
+        who = client_words(client, (record for record in own if record.cell.client == client))
+        beside = client in YARDSTICKS and clients[0] not in YARDSTICKS
+        block = _yardstick if beside else _block
+        leads = [_INDENT if mine else f"ANSWER  on the {who} ", *[_INDENT] * len(groups)]
+        said += block(mine, who, lane) if mine else []
         said += [f"{lead}{_bears(group)}" for lead, group in zip(leads, groups, strict=False)]
-    return [piece for line in [*said, _flags(lane, own, compared)] for piece in _folded(line)]
+    return said
 
 
 def _folded(line: str) -> list[str]:
@@ -79,24 +86,39 @@ def _bears_under(one: Capacity) -> str:
     return f"{one.bears} under {one.line.label}" + (f" ({', '.join(beside)})" if beside else "")
 
 
-def _block(mine: Sequence[Point], lane: Lane) -> list[str]:
-    client, contest = mine[0].client, Contest(mine, lane)
+def _block(mine: Sequence[Point], who: str, lane: Lane) -> list[str]:
+    contest = Contest(mine, lane)
     if not contest.field:
-        return [f"ANSWER  none on the {client} client: {_no_contest(mine)}", *_breaks(mine)]
+        return [f"ANSWER  none on the {who}: {_no_contest(mine)}", *_breaks(mine)]
     best, *others = contest.field
-    figures = [
-        f"{title(m.path)} {quantity(value, m.unit)}"
-        for m in contest.headline
-        if (value := clean(best, m)) is not None
-    ]
     alone = "" if others else ", the only one with clean figures"
-    head = f"{best.line.label} on the {client} client{alone}: at {best.calls:,} calls {', '.join(figures)}"
+    head = f"{best.line.label} on the {who}{alone}: at {best.calls:,} calls {_figures(best, contest)}"
     against = [_against(contest, best, other) for other in others[:_RUNNERS_UP]]
     return [f"ANSWER  {head}", *against, *_left_out(contest.left_out, mine), *_breaks(mine)]
 
 
+def _yardstick(mine: Sequence[Point], who: str, lane: Lane) -> list[str]:
+    """What a client that nobody uses takes, beside those that people do: nothing wins here."""
+    lead, contest = f"{mine[0].client.upper():8}", Contest(mine, lane)
+    if not contest.field:
+        return [f"{lead}none: {_no_contest(mine)}"]
+    each = "; ".join(f"{point.line.label} {_figures(point, contest)}" for point in contest.field)
+    return [f"{lead}the {who} at {contest.field[0].calls:,} calls: {each}"]
+
+
+def _figures(point: Point, contest: Contest) -> str:
+    """The point's clean figures, the one that decides first."""
+    return ", ".join(
+        f"{title(m.path)} {quantity(value, m.unit)}"
+        for m in contest.headline
+        if (value := clean(point, m)) is not None
+    )
+
+
 def _no_contest(mine: Sequence[Point]) -> str:
     records = [record for point in mine for record in point.records if not point.bounded]
+    if records and all(map(_never_meant, records)):
+        return "; ".join(dict.fromkeys(str(record.status.reason) for record in records))
     flags = Counter(f.name.value for r in records for f in r.flags if f.name not in NOTES | OWN)
     if not flags:
         return "no cell ended ok and unflagged"
@@ -147,7 +169,7 @@ def _left_out(left_out: Sequence[Point], mine: Sequence[Point]) -> list[str]:
 def _breaks(mine: Sequence[Point]) -> list[str]:
     """What failed at the smallest size. A bounded pool counts only where it crashed or could not start:
     that it does not finish in its budget is arithmetic."""
-    free = [point for point in mine if _competes(point)]
+    free = [p for p in mine if _competes(p) and not all(map(_never_meant, p.records))]
     least = _least_broken(mine)
     if not free:
         return []
@@ -184,20 +206,23 @@ def _never_meant(record: Record) -> bool:
     return status.name is StatusName.UNSUPPORTED and not limited
 
 
-def _flags(lane: Lane, records: Sequence[Record], compared: Sequence[Record]) -> str:
+def _flags(records: Sequence[Record], lanes: Sequence[Lane]) -> str:
     """Endings and flags of the cells that are compared, since a search breaks some on purpose; the host's
-    noise, where the lane looks at it, and lost tokens of all."""
+    noise of those whose lane looks at it, and lost tokens of all."""
+    compared = without_searches(records)
     statuses = Counter(
         r.status.name.replace("_", " ") for r in compared if r.status.name is not StatusName.OK
     )
     flags = Counter(flag.name.value for record in compared for flag in record.flags)
     flags.pop(FlagName.NOISY_HOST.value, 0)
-    noisy = sum(flag.name is FlagName.NOISY_HOST for record in records for flag in record.flags)
+    looking = {lane.name for lane in lanes if lane.doubts is None or FlagName.NOISY_HOST in lane.doubts}
+    looked = [record for record in records if record.cell.lane in looking]
+    noisy = sum(flag.name is FlagName.NOISY_HOST for record in looked for flag in record.flags)
     counted = [f"{count} {name}" for names in (statuses, flags) for name, count in sorted(names.items())]
-    host = f"host noisy in {noisy} of {len(records)} cells" if noisy else "host quiet"
-    looked = lane.doubts is None or FlagName.NOISY_HOST in lane.doubts
+    host = f"host noisy in {noisy} of {len(looked)} cells" if noisy else "host quiet"
     ended = [record for record in records if record.status.name is StatusName.OK]
-    parts = [", ".join(counted) or "none", *([host] if looked and (ended or noisy) else []), *_lost(ended)]
+    seen = noisy or any(record.cell.lane in looking for record in ended)
+    parts = [", ".join(counted) or "none", *([host] if seen else []), *_lost(ended)]
     return f"FLAGS   {'; '.join(parts)}"
 
 

@@ -15,6 +15,7 @@ from statistics import median
 from streamlanes import conduct, estimate, fitting, limits, preflight, stats
 from streamlanes.backends import cpus
 from streamlanes.cells import Axes, Cell, check
+from streamlanes.clients import CLIENTS
 from streamlanes.conduct import Here
 from streamlanes.doctor import Checkup, Cpus, Grain, Noise, Others, RampUp, Report
 from streamlanes.facts import Facts, Missing
@@ -61,6 +62,7 @@ def asked(calls: int, backend: str, client: str) -> Cell:
 def examine(cell: Cell) -> Report:
     """The limits as they are now; nothing is measured."""
     found = limits.read_limits()
+    pool, widen = default_pool(cell)
     return Report(
         calls=cell.calls,
         backend=cell.backend,
@@ -78,7 +80,19 @@ def examine(cell: Cell) -> Report:
         ),
         bites=tuple(preflight.bites(found, conduct.need(cell, cell.calls, found.somaxconn))),
         lacks=fitting.misfit(cell) or fitting.missing_import(cell),
+        default_pool=pool,
+        widen=widen,
     )
+
+
+def default_pool(cell: Cell) -> tuple[int | None, str]:
+    """The pool that the client's library has by default and how a program asks for one of the cell's size,
+    where it is too small for the cell; a cell of the client with its defaults meets it as a limit."""
+    as_it_comes = CLIENTS.get(f"{cell.client}-defaults")
+    in_a_process = -(-min(cell.calls, cell.width or cell.calls) // cell.workers)
+    if as_it_comes is None or as_it_comes.pool is None or as_it_comes.pool >= in_a_process:
+        return None, ""
+    return as_it_comes.pool, as_it_comes.widen.format(in_a_process)
 
 
 def cells(size: Size) -> list[Cell]:

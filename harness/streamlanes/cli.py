@@ -116,9 +116,7 @@ def report(
     if not text:
         print(build(found, answer))
         return
-    records = load_run(found).records
-    for lane in dict.fromkeys(record.cell.lane for record in records):
-        print("\n".join(summary(records, lane)))
+    print("\n".join(summary(load_run(found).records)))
 
 
 @app.command()

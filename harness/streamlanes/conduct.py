@@ -19,14 +19,16 @@ from streamlanes.cells import Cell
 from streamlanes.errors import Terminated, UserError
 from streamlanes.estimate import Outlook
 from streamlanes.facts import Facts
+from streamlanes.hearing import CellEnded
 from streamlanes.interpreters import Interpreter
 from streamlanes.journal import RUN_SCHEMA, Journal, link_latest, open_run, run_hash
 from streamlanes.lanes import lane as lane_named
+from streamlanes.lanes import lanes_of
 from streamlanes.lanes.base import Lane
 from streamlanes.plan import Plan
 from streamlanes.probe.machine import fingerprint, machine
 from streamlanes.probe.softirq import charged_apart
-from streamlanes.process import Bench, CellEnded, provider_ports
+from streamlanes.process import Bench, provider_ports
 from streamlanes.profile import Profile
 from streamlanes.progress import Bar, Json, Plain, duration, show_json
 from streamlanes.record import Record, Status, StatusName
@@ -125,6 +127,8 @@ def run(profile: Profile, *, out: Path | None, json: bool, talk: IO[str]) -> tup
     try:
         link_latest(RESULTS, journal.folder)
         _say_plan(profile, outlook, here.machine, raised, talk)
+        if lacking := fitting.lacking(cells):
+            print(f"lacking   {lacking}", file=talk)
         if given:
             print(f"pythons   {interpreters.legend(given)}", file=talk)
         if continued:
@@ -166,14 +170,14 @@ class Measure:
         self._bench = bench
         self._here = here
         self._warmup = warmup
-        self._warm: set[tuple[str, str | None]] = set()
+        self._warm: set[tuple[str, str, str | None]] = set()
 
     def __call__(self, cell: Cell) -> Record:
         """The cell's record, whatever became of it."""
         return self._here.examine(self._bench, cell, self._warm_up)[0]
 
     def _warm_up(self, cell: Cell) -> None:
-        which = (cell.backend, cell.axes.python)
+        which = (cell.backend, cell.client, cell.axes.python)
         if self._warmup and which not in self._warm:
             self._warm.add(which)
             with contextlib.suppress(CellEnded):  # then the cell itself will say why
@@ -272,20 +276,20 @@ def _info(profile: Profile, cells: Sequence[Cell], here: Here) -> dict[str, Any]
         "seed": profile.run.seed,
         "warmup": profile.run.warmup,
     }
-    if profile.run.spares:
-        resolved["spares"] = profile.run.spares
     if searches := {cell.id: _as_asked(cell) for cell in cells if cell.knee_bound_ms is not None}:
         resolved["knees"] = list(searches.values())  # each by its first cell
     if here.pythons:  # another build of the same version makes another run
         resolved["pythons"] = {name: found.build for name, found in here.pythons.items()}
     if here.functions:  # and so does another text of somebody's own module
         resolved["calls"] = {name: found.source for (name, _), found in here.functions.items()}
+    # Spares say how long to go on and not what is measured: more of them continue the same run.
+    spares = {"spares": profile.run.spares} if profile.run.spares else {}
     return {
         "schema": RUN_SCHEMA,
         "hash": run_hash(resolved, fingerprint(dict(here.machine))),
         "streamlanes": __version__,
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "profile": {"name": profile.name, **resolved},
+        "profile": {"name": profile.name, **resolved, **spares},
         "machine": dict(here.machine),
     }
 
@@ -312,7 +316,8 @@ def _say_plan(
     print(
         f"machine   {here['cpu']}, {here['cpus_usable']} CPUs, {gib} GiB, {here['system']} {here['kernel']}, "
         f"{here['implementation']} {here['python']}"
-        + (f", uvloop {here['uvloop']}" if "uvloop" in here else ""),
+        + (f", uvloop {here['uvloop']}" if "uvloop" in here else "")
+        + (f", {here['allocator']}" if "allocator" in here else ""),
         file=talk,
     )
     found = limits.read_limits()
@@ -332,13 +337,14 @@ def _threads(found: limits.Limits) -> int | None:
     return min(known) if known else None
 
 
-def summary(records: Sequence[Record], lane_name: str) -> list[str]:
-    """A lane's table and answer, as a run ends with them."""
+def summary(records: Sequence[Record]) -> list[str]:
+    """Each lane's tables, then the answer, as a run ends with them."""
     from streamlanes import advise
-    from streamlanes.report import tables
+    from streamlanes.report import cost_table, tables
 
-    lane = lane_named(lane_name)
-    return [*tables.lines(records, lane), "", *advise.answer(records, lane)]
+    lanes = lanes_of(each.cell.lane for each in records)
+    said = [[*tables.lines(records, lane), *cost_table.lines(records, lane)] for lane in lanes]
+    return [*(line for lines in said for line in [*lines, ""]), *advise.answer(records, lanes)]
 
 
 def finish(folder: Path, records: Sequence[Record], talk: IO[str]) -> int:
@@ -352,8 +358,7 @@ def finish(folder: Path, records: Sequence[Record], talk: IO[str]) -> int:
             f"interrupted: all cells are kept; draw them with: streamlanes report {folder}", file=sys.stderr
         )
         raise
-    for name in dict.fromkeys(each.cell.lane for each in records):
-        print("", *summary(records, name), sep="\n", file=talk)
+    print("", *summary(records), sep="\n", file=talk)
     print(f"OPEN    {page}", file=talk)
     measured = any(each.status.name in (StatusName.OK, StatusName.OVER_BUDGET) for each in records)
     return 0 if measured else 4

@@ -97,6 +97,8 @@ class Checkup:
 class Report:
     """Everything the command says. calls, backend, client: what was asked for. width: of a bounded
     backend. bites: see `preflight.bites`. lacks: an import the backend needs and has not, in a line.
+    default_pool: connections at once in the pool that the client's library has by default, where the cell
+    asks for more and so sizes its own. widen: how a program does.
     """
 
     calls: int
@@ -108,6 +110,8 @@ class Report:
     cpus: Cpus
     bites: Sequence[Shortfall]
     lacks: str | None = None
+    default_pool: int | None = None
+    widen: str = ""
     checkup: Checkup | None = None
 
     @property
@@ -151,6 +155,7 @@ def as_json(report: Report) -> dict[str, Any]:
                 "width": report.width,
                 "open_files_soft": report.limits.nofile_soft,
                 "open_files_hard": report.limits.nofile_hard,
+                "client_pool_default": report.default_pool,
             }
         ),
         "checkup": told("checkup", report.checkup or LEFT_OUT),

@@ -98,6 +98,8 @@ def answer_lines(report: Report) -> list[str]:
         said += f", {report.width:,} at a time by design"
     slow = [found for found in report.bites if found.bites and not found.forbids]
     said += "".join(f", slowed by {found.limit} from {found.calls:,} on" for found in slow)
+    if report.default_pool is not None:
+        said += f"; not in the library's default pool of {report.default_pool:,}, so set {report.widen}"
     ahead = next((found for found in report.bites if found.forbids), None)
     if ahead:
         said += f"; the first limit ahead is {ahead.limit}, at {ahead.calls:,}"

@@ -9,12 +9,16 @@ from streamlanes.plan import Plan
 from streamlanes.record import Record
 from streamlanes.workload import build, predicted_wall_s
 
-PASS_S = 0.75
+PASS_S = 1.5
 """Provider and cell up and down again, readings, the record."""
 CALL_S = 0.00012
 """Of setting up and ending one call's descriptors and memory, outside the wall."""
 HELD_S = 0.0006
 """Of probing and releasing one held call."""
+DRAIN_S = 0.000025
+"""Of one token of a held call after the release, when the provider sends all that are left at once."""
+PYTHON_DRAIN_S = 0.0002
+"""The same through a library that parses HTTP in Python."""
 THREADS_TO_BUDGET = 6_000
 """Threads of one process from which a token for each is not had on time any more: such cells were
 seen to run to their budget (2 cores, CPython 3.11 to 3.13)."""
@@ -38,6 +42,8 @@ def seconds(cell: Cell) -> float:
         held = schedule.head(in_flight)
         first = held.start_ns + held.offset_ns[held.first[:-1]]
         took += PASS_S + float(first.max()) / 1e9 + HELD_S * held.calls
+        in_python = "h11" in cell.client_info.libraries
+        took += (PYTHON_DRAIN_S if in_python else DRAIN_S) * held.tokens
     return took
 
 

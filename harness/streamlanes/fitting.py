@@ -4,7 +4,7 @@ of both are installed, and those of the work that its lane does besides."""
 import importlib.util
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from streamlanes.backends import BACKENDS, Waits
 from streamlanes.cells import Cell
@@ -65,6 +65,21 @@ def missing_crew(crew: Crew) -> str | None:
     if lacking is None:
         return None
     return f"{lacking} is not installed; install it with: pip install 'streamlanes[{crew.extra}]'"
+
+
+def lacking(cells: Iterable[Cell]) -> str | None:
+    """One line on what is not installed and cells of a run need; None where nothing is missing. A cell that
+    names an interpreter is left out: what that one lacks its record says."""
+    wanted: dict[str, str] = {}
+    for cell in cells:
+        if cell.axes.python is None and misfit(cell) is None:
+            crew = crew_of(cell)
+            wanted |= {**imports(cell), **dict.fromkeys(crew.needs, f"'streamlanes[{crew.extra}]'")}
+    names = [name for name in wanted if not _importable(name)]
+    if not names:
+        return None
+    packages = " ".join(dict.fromkeys(wanted[name] for name in names))
+    return f"{', '.join(names)}: cells that need it cannot run; install it with: pip install {packages}"
 
 
 def _importable(name: str) -> bool:

@@ -17,6 +17,8 @@ SPIN_DRIFT = 0.25
 """Two looks of a tenth of a second: below this they say more of themselves than of the cell (decision 9)."""
 FLAT_SHARE = 0.20
 """A cap shows as a flat top: the peak is held for this share of the wall."""
+REACHED_AGAIN = 5
+"""How often calls must have come up to the cap in a cell that was stopped."""
 GRAINS = 2
 """A timer is rounded by up to one grain, against a clock that may itself be one grain old."""
 APART_MS = 5.0
@@ -84,11 +86,14 @@ def _provider_limited(facts: Facts, calls: Calls) -> Flag | None:
 
 
 def _capped(facts: Facts, calls: Calls) -> Flag | None:
-    """A limit nobody asked for: fewer in flight than the target, and the top is flat."""
+    """A limit nobody asked for: fewer in flight than the target, and the top is flat. Of a cell that was
+    stopped the top must also be reached again and again: calls that starve stand still at one level too."""
     if facts.timed.schedule.life_ns.max() / 1e6 < GRAINS * facts.grain_ms:
         return None  # calls so short may be over before the next can begin
     peak, target = calls.peak_in_flight, in_flight_target(facts)
-    if not facts.drained or peak >= target or calls.share_of_wall_at(peak) < FLAT_SHARE:
+    if peak >= target or calls.share_of_wall_at(peak) < FLAT_SHARE:
+        return None
+    if not facts.drained and calls.rises_to(peak) < REACHED_AGAIN:
         return None
     return Flag(FlagName.CAPPED, {"peak_in_flight": peak, "target": target})
 

@@ -286,6 +286,7 @@ MACHINE = {
     "clock_source": "the kernel's clock",
     "softirq_apart": "whether soft interrupts are missing in process clocks; the foreign share allows for it",
     "somaxconn": "longest accept queue",
+    "allocator": "variables of the environment that change how memory is allocated; absent where none is set",
     "cgroup_cpus": "CPUs' worth of a quota",
     "cgroup_memory_bytes": "memory limit of the control group",
     "cgroup_pids": "limit of processes and threads of the control group",

@@ -308,15 +308,26 @@ class Calls:
 
     def share_of_wall_at(self, level: int) -> float:
         """The share of the time from first request to last end in which `level` calls were in flight."""
+        times, steps = self._in_flight_steps
+        if len(times) < 2:
+            return 0.0
+        spans = np.diff(times)
+        return float(spans[np.cumsum(steps)[:-1] == level].sum() / max(1, spans.sum()))
+
+    def rises_to(self, level: int) -> int:
+        """How often a request brought the calls in flight up to `level`."""
+        _, steps = self._in_flight_steps
+        return int(((np.cumsum(steps) == level) & (steps > 0)).sum())
+
+    @cached_property
+    def _in_flight_steps(self) -> tuple[Ns, Ns]:
+        """When a request was sent (+1) or a call ended (-1), in order."""
         sent = self.sent_ns > 0
         end = np.where(self.stamps.end > 0, self.stamps.end, self.timed.over_ns)[sent]
         times = np.concatenate((self.sent_ns[sent], end))
-        if len(times) < 2:
-            return 0.0
         order = np.argsort(times, kind="stable")
-        steps = np.concatenate((np.ones(len(end)), -np.ones(len(end))))[order]
-        spans = np.diff(times[order])
-        return float(spans[np.cumsum(steps)[:-1] == level].sum() / max(1, spans.sum()))
+        steps = np.concatenate((np.ones(len(end), np.int64), -np.ones(len(end), np.int64)))
+        return times[order], steps[order]
 
 
 MEMBERS = ("min", "p50", "p90", "p99", "p999", "max", "early_share", "count")

@@ -24,8 +24,8 @@ def pending_lines(requests: Sequence[Request], now_s: float) -> list[str]:
     ]
     again = sum(each.round > 1 for each in requests)
     said = aligned([heads, *rows], right={2, 3})
-    wait = "waits" if len(requests) == 1 else "wait"
-    answer = f"{len(requests):,} {wait}; decide with `streamlanes durable approve REQUEST`, or reject"
+    wait = f"{len(requests):,} wait{'s' * (len(requests) == 1)}"
+    answer = f"{wait}; decide with `streamlanes durable approve REQUEST`, or reject"
     said += ["", f"ANSWER  {answer}"]
     if again:
         said.append(f"NOTE    {again:,} asked again: their worker ended after an approval was taken up")

@@ -4,43 +4,34 @@ import contextlib
 import http.client
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib import import_module
-from typing import Any
 
 import numpy as np
-import psutil
 
 from streamlanes import certificate, wire
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.children import Child, Gone, Launcher
-from streamlanes.errors import UserError
-from streamlanes.facts import CallStamps, CpuReading, Facts, MemoryPass, ProviderStamps, TimedPass
-from streamlanes.interpreters import without_folders
+from streamlanes.facts import Facts, MemoryPass, TimedPass
+from streamlanes.hearing import CellEnded, expect, hear
 from streamlanes.lanes import lane as lane_named
 from streamlanes.lanes.base import Lane, Place
 from streamlanes.limits import cpu_sets
-from streamlanes.mishaps import Mishaps
+from streamlanes.pass_clocks import PassClocks, spent_ns
+from streamlanes.pass_tables import Tables
+from streamlanes.placing import placed_for, server_processes
 from streamlanes.probe.cpu import process_cpu_ns
-from streamlanes.probe.host import HostReading, read_host, spin_ms
+from streamlanes.probe.host import HostReading, read_host
 from streamlanes.probe.memory import MemoryReading, read_memory
 from streamlanes.probe.smaps import read_mappings
+from streamlanes.probe.speed import Speed
 from streamlanes.probe.stacks import tree_stacks
 from streamlanes.probe.tree import members
 from streamlanes.providers import Providers, Wanted, providers
 from streamlanes.record import Status, StatusName
-from streamlanes.samples import (
-    ORIGIN,
-    RELEASED,
-    Table,
-    call_columns,
-    lane_columns,
-    provider_columns,
-    schedule_columns,
-)
+from streamlanes.samples import ORIGIN, RELEASED
 from streamlanes.workload import Ns, Schedule, build
 
 now_ns = time.perf_counter_ns
@@ -53,51 +44,9 @@ SETTLE_S = 0.2
 RELEASE_S = 60.0
 
 
-class CellEnded(Exception):
-    """The cell came to no figures; `status` says why."""
-
-    def __init__(self, status: Status) -> None:
-        super().__init__(status.reason)
-        self.status = status
-
-
 def provider_ports(calls: int, somaxconn: int, processes: int) -> int:
     """Ports of each provider process: enough backlog for all calls at once."""
     return -(-calls // (max(1, somaxconn) * processes))
-
-
-class Tables:
-    """The three shared tables of a pass, and what went wrong in words. own: columns that a lane's job stamps
-    besides. rows: others, of so many rows each."""
-
-    def __init__(
-        self, schedule: Schedule, own: Sequence[str] = (), rows: Mapping[str, int] | None = None
-    ) -> None:
-        size = (schedule.calls, schedule.tokens)
-        self.schedule = Table.create("schedule", schedule_columns(*size))
-        besides = (*lane_columns(own, schedule.calls), *(rows or {}).items())
-        self.calls = Table.create("calls", (*call_columns(*size), *besides))
-        self.provider = Table.create("provider", provider_columns(*size))
-        self.mishaps = Mishaps.create()
-        for name, values in (
-            ("start", schedule.start_ns),
-            ("first", schedule.first),
-            ("offset", schedule.offset_ns),
-        ):
-            np.asarray(self.schedule[name])[:] = values
-
-    def stamps(self) -> tuple[CallStamps, ProviderStamps, dict[str, Ns]]:
-        """Copies of all columns, as they are now; the lane's own by name."""
-        calls = {name: np.array(self.calls[name]) for name, _ in self.calls.columns}
-        sent = {name: np.array(self.provider[name]) for name, _ in self.provider.columns}
-        own = {name: calls.pop(name) for name in list(calls) if name not in CallStamps.__dataclass_fields__}
-        return CallStamps(**calls), ProviderStamps(**sent), own
-
-    def close(self) -> None:
-        """Give the memory back."""
-        for table in (self.schedule, self.calls, self.provider):
-            table.close()
-        self.mishaps.close()
 
 
 @dataclass(frozen=True)
@@ -136,6 +85,7 @@ class Bench:
         self.sets = cpu_sets()
         self._somaxconn = somaxconn
         self._softirq_apart = softirq_apart
+        self._speed = Speed()
         self._bare_bytes: dict[str, int | None] = {}
 
     @cached_property
@@ -180,24 +130,25 @@ class Bench:
         memory: MemoryPass | str = "the cell was over before its memory could be read"
         bare_bytes = self.bare_bytes(cell.axes.python) if reads else None
         beside = [self._beside(cell)]
-        spin_before = spin_ms()
+        spin_before = self._speed.look()
         with self._up(cell, schedule, hold=False) as up:
             ready = (read_host(), read_memory(up.pids)) if reads else None
-            cpu = _Cpu(up, lane.progress)
+            progress = up.tables.calls[lane.progress] if lane.progress else None
+            cpu = PassClocks(up.pids, up.providers, up.server, progress)
             host, ours = read_host(), self._ours_ns()
             readings = [cpu.read()]
             origin_ns = _go(up)
             until_ns = origin_ns + int(budget_s * 1e9)
             word = None
             while word is None and now_ns() < until_ns:
-                word = _hear(up.child, min(READING_S, (until_ns - now_ns()) / 1e9))
+                word = hear(up.child, min(READING_S, (until_ns - now_ns()) / 1e9))
                 readings.append(cpu.read())
             over_ns = now_ns()
             after, ours = read_host(), self._ours_ns() - ours
             if up.providers and (ending := up.providers.ended()):
                 raise CellEnded(Status(StatusName.CRASHED, ending))
             if word is not None:
-                _expect(word, "drained")
+                expect(word, "drained")
             else:
                 up.child.halt()  # a call that ends while its stamps are copied would have half of them
             calls, sent, own = up.tables.stamps()
@@ -218,7 +169,7 @@ class Bench:
             over_ns=over_ns,
             host=(host, after),
             ours_ns=ours + spent_ns(readings) + self._softirq_ns(host, after),
-            spin_ms=(spin_before, spin_ms()),
+            spin_ms=(spin_before, self._speed.look()),
             provider_stats=stats,
             interpreter=word["facts"] if word else up.interpreter,
             gc=word["gc"] if word else {},
@@ -245,10 +196,10 @@ class Bench:
                     while (held := int(((got[first] > 0) & (end == 0)).sum())) < schedule.calls:
                         if now_ns() > until_ns:
                             return f"only {held:,} of {schedule.calls:,} calls in flight after {wait_s:.0f} s"
-                        if word := _hear(up.child, READING_S):
+                        if word := hear(up.child, READING_S):
                             if word["word"] == "drained":
                                 return "all calls had ended before memory was read"
-                            _expect(word, "")
+                            expect(word, "")
                 finally:
                     del got, end
                 time.sleep(SETTLE_S)
@@ -259,7 +210,7 @@ class Bench:
                 up.tables.schedule["header"][RELEASED] = 1
                 if up.providers:
                     up.providers.release()
-                if _hear(up.child, RELEASE_S):
+                if hear(up.child, RELEASE_S):
                     up.child.say("exit")
         except CellEnded as ended:
             return f"memory pass: {ended.status.reason}"
@@ -284,7 +235,7 @@ class Bench:
             lane = self._lane(cell)
             tables = Tables(schedule, lane.columns, lane.rows)
             stack.callback(tables.close)
-            placed = stack.enter_context(_placed(lane, cell))
+            placed = stack.enter_context(placed_for(lane, cell))
             serving = None
             if cell.client_info.network:
                 processes = self.sets.provider_processes
@@ -307,12 +258,12 @@ class Bench:
             child = Child(self.launcher, argv, self.sets.cell)
             stack.callback(child.end, grace_s=0.5)
             child.say(self._spec(cell, schedule, tables, serving, hold, placed))
-            word = _hear(child, START_S)
+            word = hear(child, START_S)
             if word is None:
                 raise CellEnded(Status(StatusName.CRASHED, f"not ready after {START_S:.0f} s"))
-            _expect(word, "ready")
+            expect(word, "ready")
             startup_s = (now_ns() - began) / 1e9
-            server = _server(placed.server)
+            server = server_processes(placed.server)
             yield Up(child, members(child.pid), tables, serving, startup_s, word["facts"], server)
 
     def _spec(  # all that a cell is told
@@ -375,7 +326,7 @@ class Bench:
             program = "import sys; print('{}', flush=True); sys.stdin.read()"
             child = Child(self.launcher, [path, "-P", "-c", program], self.sets.cell)
             try:
-                up = _hear(child, START_S) is not None
+                up = hear(child, START_S) is not None
                 self._bare_bytes[path] = read_memory((child.pid,)).pss_bytes if up else None
             finally:
                 child.end()
@@ -425,81 +376,9 @@ def _at_end(
     )
 
 
-def spent_ns(readings: Sequence[CpuReading]) -> int:
-    """CPU of cell, provider and server from the first reading to the last."""
-    first, last = readings[0], readings[-1]
-    beside_ns = last.provider_ns - first.provider_ns + last.server_ns - first.server_ns
-    return last.cell_total_ns - first.cell_total_ns + beside_ns
-
-
-class _Cpu:
-    """CPU clocks of a pass, read from outside. A process that ended keeps its last reading. progress: the
-    column whose sum is read with them."""
-
-    def __init__(self, up: Up, progress: str | None) -> None:
-        self._up = up
-        self._progress = progress
-        self._cell: dict[int, int] = {}
-        self._server: dict[int, int] = {}
-
-    def read(self) -> CpuReading:
-        """All clocks now."""
-        for pids, last in ((self._up.pids, self._cell), (self._up.server, self._server)):
-            for pid in pids:
-                with contextlib.suppress(ProcessLookupError):
-                    last[pid] = process_cpu_ns(pid)
-        provider_ns = self._up.providers.cpu_ns() if self._up.providers else 0
-        done = int(np.asarray(self._up.tables.calls[self._progress]).sum()) if self._progress else 0
-        return CpuReading(now_ns(), dict(self._cell), provider_ns, sum(self._server.values()), done)
-
-
-@contextlib.contextmanager
-def _placed(lane: Lane, cell: Cell) -> Iterator[Place]:
-    """What the lane has ready for the pass; all gone at the end of the block."""
-    if lane.place is None:
-        yield Place()
-        return
-    module, attribute = lane.place.split(":")
-    with contextlib.ExitStack() as stack:
-        try:
-            placed: Place = stack.enter_context(getattr(import_module(module), attribute)(cell))
-        except UserError as error:
-            reason = without_folders(str(error))
-            raise CellEnded(Status(StatusName.UNSUPPORTED, reason)) from None
-        yield placed
-
-
-def _server(pid: int | None) -> tuple[int, ...]:
-    """A server's processes as they are now. Each has a group of its own: they are found by their parent."""
-    if pid is None:
-        return ()
-    try:
-        process = psutil.Process(pid)
-        return (pid, *(child.pid for child in process.children(recursive=True)))
-    except psutil.NoSuchProcess:
-        return ()
-
-
 def _go(up: Up) -> int:
     """Set the origin and tell the cell; returns the origin."""
     origin_ns = now_ns() + LEAD_NS
     up.tables.schedule["header"][ORIGIN] = origin_ns
     up.child.say("go")
     return origin_ns
-
-
-def _hear(child: Child, timeout_s: float) -> dict[str, Any] | None:
-    try:
-        return child.hear(max(0.0, timeout_s))
-    except Gone as gone:
-        raise CellEnded(Status(StatusName.CRASHED, str(gone))) from None
-
-
-def _expect(word: Mapping[str, Any], expected: str) -> None:
-    """Raise CellEnded unless the word is the expected one."""
-    if word["word"] == expected:
-        return
-    reason = str(word.get("reason", f"said {word['word']!r}"))
-    if word["word"] == "refused":
-        raise CellEnded(Status(StatusName.UNSUPPORTED, reason, int(word["reached"])))
-    raise CellEnded(Status(StatusName.CRASHED, reason))

@@ -21,7 +21,7 @@ from streamlanes.lanes.base import Lane, Usual
 from streamlanes.plan import FixedPlan, InTurn, Plan
 from streamlanes.provider.behaviour import Behaviour
 from streamlanes.provider.faults import Fault
-from streamlanes.search import BOUND_MS, KneePlan, Search, search
+from streamlanes.search import BOUND_MS, MOST_CELLS, KneePlan, Search, search
 from streamlanes.spares import Spares
 
 MAX_BYTES = 1 << 20
@@ -69,21 +69,24 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class CellsTable(Matrix, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One `[[cells]]`. repeats: of each of its cells, the run's own if None."""
+    """One `[[cells]]`. repeats, budget_s, memory: of each of its cells, the run's own if None."""
 
     repeats: int | None = None
+    budget_s: int | float | None = None
+    memory: bool | None = None
 
 
 class KneeTable(Matrix, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One `[[knee]]`: a search for the highest total token rate (see `search`).
 
     bound_ms: what stream lateness p99 is held to. start_per_s: the rate to begin with, the workload's own
-    if None.
+    if None. most_cells: it may take, repetitions included.
     """
 
     workload: str = "steady"
     bound_ms: int | float = BOUND_MS
     start_per_s: int | float | None = None
+    most_cells: int = MOST_CELLS
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -158,7 +161,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         found: dict[str, Search] = {}
         for table in self.knee:
             for cell in self._cells(table, python_names, waits, repetition=1):
-                one = search(cell, float(table.bound_ms), table.start_per_s)
+                one = search(cell, float(table.bound_ms), table.start_per_s, table.most_cells)
                 found.setdefault(search_of(one.cell.id), one)
                 if len(found) > MAX_CELLS:
                     raise UserError(f"more than {MAX_CELLS:,} searches; name fewer")
@@ -180,6 +183,10 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def _cell(self, table: Matrix, backend: str, calls: int, axes: dict[str, Any], repetition: int) -> Cell:
         asked, name = parse_axes(axes), table.lane or self.run.lane
         own = lane(name)
+        budget_s, memory = self.run.budget_s, self.run.memory
+        if isinstance(table, CellsTable):
+            budget_s = budget_s if table.budget_s is None else table.budget_s
+            memory = memory if table.memory is None else table.memory
         if backend in BACKENDS and table.client in own.clients:
             asked = asked.that_matter(BACKENDS[backend], own.clients[table.client], own.asks)
         cell = Cell(
@@ -191,8 +198,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             calls=calls,
             axes=asked,
             repetition=repetition,
-            budget_s=self.run.budget_s,
-            memory=self.run.memory and repetition == 1,
+            budget_s=budget_s,
+            memory=memory and repetition == 1,
             provider=self._provider(own, table.client),
         )
         check(cell)
@@ -249,8 +256,10 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
         elif any(asked):
             cells = self._matrix(profile, CellsTable, repeats=self.repeats or 1)
             changed |= {"name": CUSTOM, "cells": cells, "knee": []}
-        elif self.repeats:
-            changed["cells"] = [msgspec.structs.replace(each, repeats=self.repeats) for each in profile.cells]
+        else:
+            each: dict[str, Any] = {"repeats": self.repeats} if self.repeats else {}
+            each |= {"budget_s": None} if self.budget_s is not None else {}  # the run's own holds
+            changed["cells"] = [msgspec.structs.replace(table, **each) for table in profile.cells]
         return msgspec.structs.replace(profile, **changed)
 
     def _matrix(self, profile: Profile, kind: type[T], **more: Any) -> list[T]:

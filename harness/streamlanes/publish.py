@@ -2,7 +2,8 @@
 
 It copies the run's records to results/published/<machine>/<profile>/ and draws its charts there as
 SVG. README.md is then rendered from docs/README.template.md and from all runs published for that
-machine, so that every figure in it is taken from a committed record and from nowhere else.
+machine, and so is what stands in PAGES between a line `<!-- published: TEMPLATE -->` and the next
+`<!-- end -->`; so every figure in them is taken from a committed record and from nowhere else.
 
 Every place in the template names the profile whose run it is taken from:
   {{machine PROFILE}}                       the machine line
@@ -19,29 +20,33 @@ import inspect
 import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from streamlanes.advise import answer
 from streamlanes.errors import UserError
 from streamlanes.journal import INFO, RECORDS, read_info
 from streamlanes.lanes import lane as lane_named
+from streamlanes.lanes import lanes_of
 from streamlanes.lanes.base import Lane, Metric
 from streamlanes.probe.machine import slug
 from streamlanes.record import Record
+from streamlanes.report import cost_table
 from streamlanes.report.caption import machine_line
 from streamlanes.report.charts import draw
 from streamlanes.report.load import Run, find_run, load_run
-from streamlanes.report.tables import tables
+from streamlanes.report.tables import Table, tables
 from streamlanes.series import select
 from streamlanes.stats import paired, paired_ratio, pool
 from streamlanes.words import quantity
 
 TEMPLATE = Path("docs/README.template.md")
 README = Path("README.md")
+PAGES = (Path("docs/clients.md"),)
 PUBLISHED = Path("results/published")
 
 _PLACE = re.compile(r"\{\{(\w+)((?: [^\s{}]+)*)\}\}")
+_BLOCK = re.compile(r"(<!-- published: (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def publish(folder: Path) -> Path:
@@ -96,8 +101,20 @@ def render(template: str, runs: Mapping[str, Run]) -> str:
     return _PLACE.sub(filled, template)
 
 
-def _lane(run: Run) -> Lane:
-    return lane_named(run.records[0].cell.lane)
+def refreshed(page: str, runs: Mapping[str, Run]) -> str:
+    """A page with the blocks filled whose profiles are all published; the others stay as they are. Raises
+    UserError as `render` does."""
+
+    def filled(block: re.Match[str]) -> str:
+        if not profiles(block[2]) <= runs.keys():
+            return block[0]
+        return f"{block[1]}{render(block[2], runs)}\n{block[3]}"
+
+    return _BLOCK.sub(filled, page)
+
+
+def _lanes(run: Run) -> list[Lane]:
+    return lanes_of(record.cell.lane for record in run.records)
 
 
 def _cell(run: Run, cell: str) -> list[Record]:
@@ -107,8 +124,8 @@ def _cell(run: Run, cell: str) -> list[Record]:
     return found
 
 
-def _metric(run: Run, path: str) -> Metric:
-    for metric in _lane(run).metrics:
+def _metric(cell: Sequence[Record], path: str) -> Metric:
+    for metric in lane_named(cell[0].cell.lane).metrics:
         if metric.path == path:
             return metric
     raise UserError(f"{TEMPLATE}: no figure {path}")
@@ -126,19 +143,20 @@ def _chart(run: Run, name: str) -> str:
 
 
 def _answer(run: Run) -> str:
-    return "\n".join(answer(run.records, _lane(run)))
+    return "\n".join(answer(run.records, _lanes(run)))
 
 
 def _figure(run: Run, cell: str, path: str) -> str:
-    metric = _metric(run, path)
-    values = [value for record in _cell(run, cell) if (value := record.figure(path)) is not None]
+    found = _cell(run, cell)
+    metric = _metric(found, path)
+    values = [value for record in found if (value := record.figure(path)) is not None]
     if not values:
         raise UserError(f"{TEMPLATE}: {cell} has no figure {path}")
     return quantity(pool(values, metric.pool), metric.unit)
 
 
 def _ratio(run: Run, one: str, other: str, path: str) -> str:
-    _metric(run, path)
+    _metric(_cell(run, one), path)
     ours, theirs = paired(_clean(run, one, path), _clean(run, other, path))
     if not ours:
         raise UserError(f"{TEMPLATE}: {one} and {other} share no clean repetition with {path}")
@@ -153,17 +171,29 @@ def _clean(run: Run, cell: str, path: str) -> dict[int, float]:
 
 
 def _table(run: Run, client: str, workload: str, axis: str | None = None) -> str:
-    lane = _lane(run)
-    own = [record for record in run.records if record.cell.lane == lane.name]
-    for table in tables(select(own, axis, single=True), lane):
-        if (table.client, table.workload) == (client, workload):
-            heads = ["calls", "backend", *table.heads, "note"]
-            rows = [[row.calls, row.line, *row.figures, row.note] for row in table.rows]
-            rule = ["--:", ":--", *["--:"] * len(table.heads), ":--"]
-            return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *rows))
+    for lane in _lanes(run):
+        own = [record for record in run.records if record.cell.lane == lane.name]
+        lines = next((chart.lines for chart in lane.charts if chart.lines), ())
+        for table in tables(select(own, axis, single=True, lines=lines), lane):
+            if (table.client, table.workload) == (client, workload):
+                return _markdown(table)
     raise UserError(
         f"{TEMPLATE}: the published run {run.folder.name} has no table of {client} and {workload}"
     )
+
+
+def _costs(run: Run) -> str:
+    for lane in _lanes(run):
+        if (found := cost_table.table(run.records, lane)) is not None:
+            return "\n".join([_markdown(found), *(f"\n- {why}" for why in found.why)])
+    raise UserError(f"{TEMPLATE}: the published run {run.folder.name} compares no clients")
+
+
+def _markdown(table: Table) -> str:
+    heads = [*table.first, *table.heads, "note"]
+    rows = [[row.group, row.line, *row.figures, row.note] for row in table.rows]
+    rule = ["--:", ":--", *["--:"] * len(table.heads), ":--"]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *rows))
 
 
 _FILL: dict[str, Callable[..., str]] = {
@@ -171,6 +201,7 @@ _FILL: dict[str, Callable[..., str]] = {
     "chart": _chart,
     "table": _table,
     "answer": _answer,
+    "costs": _costs,
     "figure": _figure,
     "ratio": _ratio,
 }
@@ -189,6 +220,9 @@ def main() -> None:
             print(f"{README} is left as it was: {TEMPLATE} also needs a published {', '.join(absent)}")
         else:
             README.write_text(render(template, runs), encoding="utf-8")
+        for page in PAGES:
+            if page.is_file():
+                page.write_text(refreshed(page.read_text(encoding="utf-8"), runs), encoding="utf-8")
     except UserError as error:
         sys.exit(f"streamlanes: {error}")
     except OSError as error:

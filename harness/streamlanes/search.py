@@ -16,7 +16,7 @@ from streamlanes.workload import TOGETHER
 
 BOUND_MS = 50.0
 MOST_CELLS = 16
-"""Of one search, repetitions included."""
+"""Of one search, repetitions included, unless it is given fewer."""
 MOST_HALVINGS = 5
 """From the first rate downwards: what does not bear a 32nd of it has no knee worth more cells."""
 MOST_PER_S = 1_000_000
@@ -25,17 +25,19 @@ MOST_PER_S = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """One search. cell: its first one, with rate and bound set. most_per_s: the highest rate to ask for."""
+    """One search. cell: its first one, with rate and bound set. most_per_s: the highest rate to ask for.
+    most_cells: it may take, repetitions included."""
 
     cell: Cell
     most_per_s: float
+    most_cells: int = MOST_CELLS
 
     def next(self, done: Sequence[Record]) -> Cell | None:
         """The next cell, or None when the search is over."""
         mine = self.own(done)
         found = bracket(mine)
         rate = found.open_per_s if found.open_per_s is not None else self._rate(found, begun=bool(mine))
-        if rate is None or len(mine) >= MOST_CELLS:
+        if rate is None or len(mine) >= self.most_cells:
             return None
         return at_rate(self.cell, rate, 1 + sum(rate_of(step) == rate for step in mine))
 
@@ -81,17 +83,24 @@ class KneePlan:
         left: list[Cell] = []
         for one in self.searches:
             if one.next(done) is not None:
-                left += [one.cell] * (MOST_CELLS - len(one.own(done)))
+                left += [one.cell] * (one.most_cells - len(one.own(done)))
         return left
 
 
-def search(cell: Cell, bound_ms: float = BOUND_MS, start_per_s: float | None = None) -> Search:
+def search(
+    cell: Cell,
+    bound_ms: float = BOUND_MS,
+    start_per_s: float | None = None,
+    most_cells: int = MOST_CELLS,
+) -> Search:
     """The search for the knee of a cell, whose workload and axes it keeps.
 
     start_per_s: the rate to begin with, the workload's own if None. Raises UserError for a load in which a
     rate cannot be sought.
     """
     _check(cell, bound_ms)
+    if not 1 <= most_cells <= MOST_CELLS:
+        raise UserError(f"most_cells is {most_cells:,}; it must be from 1 to {MOST_CELLS}")
     step = msgspec.structs.replace(cell, knee_bound_ms=bound_ms, memory=False, repetition=1)
     at_rate(step, cell.calls).load()  # the workload's own word on a rate, before the first one is reckoned
     # Tokens of a call nearer than one grain of the timers that pace them would come together.
@@ -102,7 +111,7 @@ def search(cell: Cell, bound_ms: float = BOUND_MS, start_per_s: float | None = N
         raise UserError(
             f"start_per_s is {first:,.10g}; for {cell.calls:,} calls it must be above 0, and {most:,} at most"
         )
-    return Search(cell=at_rate(step, _three_digits(first)), most_per_s=most)
+    return Search(cell=at_rate(step, _three_digits(first)), most_per_s=most, most_cells=most_cells)
 
 
 def at_rate(cell: Cell, rate_per_s: float, repetition: int = 1) -> Cell:

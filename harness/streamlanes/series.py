@@ -5,12 +5,13 @@ A line is a backend; where one backend was measured with several settings of an 
 it has when nothing is asked. Of people's own functions each is a line too, named where there are several.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from streamlanes.backends import BACKENDS
+from streamlanes.clients import CALL, CLIENTS
 from streamlanes.lanes.base import Pool
 from streamlanes.record import FlagName, Record, StatusName
 from streamlanes.stats import pool
@@ -20,6 +21,12 @@ _UNKNOWN = "default"
 """A value that nothing set and no cell that ran has told."""
 
 _UNITS = (("_per_s", "/s"), ("_kib", " KiB"), ("_ms", " ms"), ("_s", " s"))
+_TLS = "tls"
+_BARE = ("call", "client", "over")
+"""What a line's variant says without naming what it is of."""
+YARDSTICKS = ("floor", "timer")
+"""Clients that nobody uses: the fastest there can be, and one without a network."""
+
 _Family = tuple[str, str | None, str, int, str]
 """Client, function, workload, calls, backend: what is the same in all settings of an axis side by side."""
 
@@ -86,22 +93,25 @@ class Point:
 
 
 def points(records: Iterable[Record]) -> list[Point]:
-    """The records as points, by client, workload, calls and line; backends in the registry's order."""
+    """The records as points, by client, workload, calls and line; backends in the registry's order. Of a
+    client that was measured both plain and over TLS, the latter is a line of its own at every size."""
     known = list(records)
     varied = _varied(known)
     plainly = _plainly(known, varied)
     several = len({record.cell.call for record in known if record.cell.call}) > 1
+    secure = {(record.cell.client, bool(record.cell.axes.get(_TLS))) for record in known}
     groups: dict[tuple[str, str, int, Line], list[Record]] = defaultdict(list)
     for record in known:
         cell = record.cell
         family = _family(record)
         function = [("call", cell.call)] if cell.call and several else []
+        over = [("over", "TLS")] if secure >= {(cell.client, False), (cell.client, True)} else []
         settings = (
             (axis, _text(cell.axes.get(axis)))
             for axis in varied[family]
-            if axis in cell.asked and _text(cell.axes.get(axis)) != plainly[family].get(axis)
+            if axis != _TLS and axis in cell.asked and _text(cell.axes.get(axis)) != plainly[family].get(axis)
         )
-        line = Line(cell.backend, (*function, *settings))
+        line = Line(cell.backend, (*function, *(over if cell.axes.get(_TLS) else []), *settings))
         groups[cell.client, cell.workload, cell.calls, line].append(record)
     found = [
         Point(
@@ -122,7 +132,8 @@ def select(
     """The records a chart is about: those that sweep the axis `varied`, or without one those of the
     main comparison, in which every backend runs as it comes.
 
-    single: also of a family that has one value of the axis only. lines: axes that may be swept besides.
+    single: also of a family that has one value of the axis only. lines: axes that may be swept besides, as
+    the transport always may.
     What all cells of a family were asked for (a seed, a token count) is the run's frame and no sweep.
     """
     families: dict[_Family, list[Record]] = defaultdict(list)
@@ -130,7 +141,8 @@ def select(
         families[_family(record)].append(record)
     found: list[Record] = []
     for family in families.values():
-        swept = {axis for record in family for axis in record.cell.asked} - _common(family) - set(lines)
+        asked = {axis for record in family for axis in record.cell.asked}
+        swept = asked - _common(family) - {*lines, _TLS}
         if varied is None:
             default = [record for record in family if not swept & set(record.cell.asked)]
             found += default or family
@@ -150,6 +162,27 @@ def _common(family: Sequence[Record]) -> set[str]:
     return {axis for axis, value in first.items() if all(r.cell.asked.get(axis) == value for r in family)}
 
 
+def clients_of(records: Iterable[Record]) -> list[str]:
+    """The clients of these records. The libraries that people use, and their own code, stand first, then the
+    standard library, then what only tells how fast one could be; of a kind what was measured most."""
+    cells = Counter(record.cell.client for record in records)
+    return sorted(cells, key=lambda name: (client_kind(name), -cells[name], name))
+
+
+def client_kind(name: str) -> int:
+    """0 for a library or people's own code, 1 for the standard library, 2 for a yardstick."""
+    info = CLIENTS.get(name)
+    if name == CALL or (info is not None and info.libraries):
+        return 0
+    return 2 if name in YARDSTICKS else 1
+
+
+def client_words(client: str, records: Iterable[Record]) -> str:
+    """A client as a person reads it: `aiohttp client over TLS` where all of its cells were."""
+    over = " over TLS" if all(record.cell.axes.get("tls") for record in records) else ""
+    return f"{client} client{over}"
+
+
 def line_order(line: Line) -> tuple[int, str, tuple[tuple[float, str], ...]]:
     """The registry's order, then by name; variants by size where they are numbers."""
     place = list(BACKENDS).index(line.backend) if line.backend in BACKENDS else len(BACKENDS)
@@ -157,8 +190,9 @@ def line_order(line: Line) -> tuple[int, str, tuple[tuple[float, str], ...]]:
 
 
 def setting(axis: str, value: str) -> str:
-    """An axis and its value in words: `stack_kib`, `256` is `stack 256 KiB`; of a function its name."""
-    if axis == "call":
+    """An axis and its value in words: `stack_kib`, `256` is `stack 256 KiB`; of a function or a client its
+    name."""
+    if axis in _BARE:
         return value
     for suffix, unit in _UNITS:
         if axis.endswith(suffix):

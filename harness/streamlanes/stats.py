@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import linear_regression, median
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,6 +43,14 @@ class Ratio:
     low: float | None
     high: float | None
     pairs: int
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A straight line: what y is without any x, and what one more x adds."""
+
+    intercept: float
+    slope: float
 
 
 def pool(values: Sequence[float], how: "Pool") -> float:
@@ -97,6 +105,14 @@ def paired_ratio(a: Sequence[float], b: Sequence[float]) -> Ratio:
     variance = math.fsum((x - mean) ** 2 for x in logs) / (len(logs) - 1)
     half = t95(len(logs) - 1) * math.sqrt(variance / len(logs))
     return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), len(logs))
+
+
+def fit_line(xs: Sequence[float], ys: Sequence[float]) -> Fit:
+    """The line of least squares through the pairs. Raises ValueError unless two xs differ."""
+    if len(xs) != len(ys) or len(set(xs)) < 2:
+        raise ValueError("a line needs as many ys as xs, and two xs that differ")
+    slope, intercept = linear_regression(xs, ys)
+    return Fit(intercept=intercept, slope=slope)
 
 
 def noise(values: Sequence[float]) -> float | None:

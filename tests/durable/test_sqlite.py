@@ -166,14 +166,14 @@ def test_a_damaged_file_is_named(tmp_path: Path):
         SQLite(path)
     path.unlink()
     SQLite(path).close()
-    laid = path.stat().st_size  # the tables, still empty
+    tables = path.stat().st_size
     database = SQLite(path)
     store, lease = Checkpoints(database), claimed(database)
     for step in range(200):
         store.append(lease, row(step, "a", b"x" * 1000)).result()
     database.close()
     data = path.read_bytes()
-    path.write_bytes(data[:laid] + b"\xff" * (len(data) - laid))
+    path.write_bytes(data[:tables] + b"\xff" * (len(data) - tables))
     database = SQLite(path)
     with pytest.raises((Corrupt, StateError)) as caught:
         Checkpoints(database).history("a")

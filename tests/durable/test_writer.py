@@ -119,38 +119,3 @@ def test_a_loop_is_woken_once_a_group_and_after_all_answers():
     assert rung == [1, 6]
     when_all_are_answered(ring)
     assert rung == [1, 6, 6], "outside of a group, at once"
-
-
-def test_those_who_were_answered_together_are_waited_for_while_they_keep_coming():
-    commits = Commits()
-    waiting: list[Future[object]] = []
-    pauses: list[float] = []
-
-    def pause(seconds: float) -> None:
-        pauses.append(seconds)
-        if len(waiting) < 2:
-            waiting.append(writer.submit(work(f"late {len(waiting)}")))
-
-    writer = GroupCommit(commits, pause=pause)
-    first = writer.submit(work("first"))
-    assert commits.entered.wait(30)
-    together = [writer.submit(work(number)) for number in range(4)]
-    commits.gate.set()
-    assert [each.result() for each in (first, *together)] == ["first", 0, 1, 2, 3]
-    assert pauses == [], "a lone request waits for nobody, and the first group was all there"
-    assert writer.submit(work("early")).result() == "early"
-    assert [each.result() for each in waiting] == ["late 0", "late 1"]
-    writer.close()
-    assert commits.groups == [["first"], [0, 1, 2, 3], ["early", "late 0", "late 1"]]
-    assert len(pauses) == 3, "two in which one came each, and one in which nobody did"
-
-
-def test_nobody_waits_where_a_commit_holds_one_request():
-    commits = Commits()
-    commits.gate.set()
-    pauses: list[float] = []
-    writer = GroupCommit(commits, group=1, pause=pauses.append)
-    for number in range(3):
-        assert writer.submit(work(number)).result() == number
-    writer.close()
-    assert pauses == []

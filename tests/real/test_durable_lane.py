@@ -11,8 +11,9 @@ import pytest
 from commands import left_behind, records, run
 from streamlanes.cells import Axes, Cell
 from streamlanes.durable.vfs import Unavailable, Watch
+from streamlanes.hearing import CellEnded
 from streamlanes.lanes.durable import LANE
-from streamlanes.process import Bench, CellEnded
+from streamlanes.process import Bench
 from streamlanes.record import Record, StatusName
 from streamlanes.recording import record
 

@@ -39,7 +39,7 @@ def page(
     records: list[Record], charts: tuple[ChartFile, ...] = (), answer: tuple[str, ...] = ("ANSWER  x",)
 ) -> str:
     run = Run(folder=Path("/somewhere/20260101-quick"), info={"profile": NASTY}, records=records)
-    return render(run, [Part(lane=LANE, charts=charts, answer=answer)])
+    return render(run, [Part(lane=LANE, charts=charts)], answer)
 
 
 def test_nothing_a_record_says_becomes_markup() -> None:
@@ -115,7 +115,7 @@ def test_every_record_its_flags_and_what_is_missing_are_there() -> None:
 
 def test_notices_of_the_files_are_shown() -> None:
     run = Run(folder=Path("r"), info={}, records=[record()], notices=["line 7 is cut"])
-    assert "line 7 is cut" in render(run, [])
+    assert "line 7 is cut" in render(run, [], [])
 
 
 def test_a_run_without_records_is_still_a_page() -> None:
@@ -126,4 +126,4 @@ def test_a_run_without_records_is_still_a_page() -> None:
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     run = Run(folder=tmp_path, info={}, records=[])
     with pytest.raises(UserError, match="cannot be written"):
-        write_page(run, [], tmp_path / "missing")
+        write_page(run, [], [], tmp_path / "missing")

@@ -25,7 +25,7 @@ def test_rows_go_by_size_and_within_it_best_first_with_pools_last() -> None:
         ],
         LANE,
     )
-    assert [(row.calls, row.line) for row in table.rows] == [
+    assert [(row.group, row.line) for row in table.rows] == [
         ("500", "asyncio"),
         ("2,000", "uvloop"),
         ("", "asyncio"),
@@ -37,9 +37,9 @@ def test_rows_go_by_size_and_within_it_best_first_with_pools_last() -> None:
 def test_clients_and_workloads_have_tables_of_their_own() -> None:
     found = tables([record(), record(client="floor"), record(workload="lesson"), record(lane="cpu")], LANE)
     assert [(t.client, t.workload) for t in found] == [
-        ("floor", "steady"),
         ("streams", "lesson"),
         ("streams", "steady"),
+        ("floor", "steady"),
     ]
 
 

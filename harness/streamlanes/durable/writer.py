@@ -1,15 +1,12 @@
 """Group commit: one thread that takes all waiting requests into one transaction.
 
 While a transaction is made durable, the next requests gather; so the more callers wait, the fewer
-syncs each costs, and a lone caller waits for nobody. Those that were answered together ask again
-together, but one after the other, and a writer that took the first of them would make two groups of
-one, each waiting for the other's commit too: so it lets them catch up. Each is answered only after the
-commit that holds its own request. Who calls may be a thread or an event loop: the answer is a future.
+syncs each costs, and a lone caller waits for nobody. Each is answered only after the commit that
+holds its own request. Who calls may be a thread or an event loop: the answer is a future.
 """
 
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -22,11 +19,6 @@ T = TypeVar("T")
 
 GROUP = 1000
 """Most requests in one transaction; 1 makes a commit a step."""
-CATCH_UP_S = 0.005
-"""How long a group may wait for the rest of the last one: one switch interval of the interpreter, in which
-a busy event loop can keep the writer from running at all."""
-LOOK_S = 0.0001
-"""Between two looks. Where nobody came in between, nobody is waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +52,11 @@ _Queued = tuple[Request, "Future[Any]"]
 
 
 class GroupCommit:
-    """The queue and its thread. pause: how it waits between two looks."""
+    """The queue and its thread."""
 
-    def __init__(
-        self, commit: Commit, group: int = GROUP, pause: Callable[[float], None] = time.sleep
-    ) -> None:
+    def __init__(self, commit: Commit, group: int = GROUP) -> None:
         self._commit = commit
         self._group = group
-        self._pause = pause
-        self._answered = 1  # requests in the last group
         self._queue: queue.SimpleQueue[_Queued | None] = queue.SimpleQueue()
         self._closing = threading.Lock()
         self._closed = False
@@ -99,7 +87,6 @@ class GroupCommit:
         while more:
             more, taken = self._take()
             live = [each for each in taken if each[1].set_running_or_notify_cancel()]
-            self._answered = len(live)
             if live:
                 answers = self._answers([request for request, _ in live])
                 for (_, future), answer in zip(live, answers, strict=True):
@@ -116,7 +103,6 @@ class GroupCommit:
         first = self._queue.get()
         if first is None:
             return False, taken
-        self._catch_up()
         taken.append(first)
         while len(taken) < self._group:
             try:
@@ -127,14 +113,6 @@ class GroupCommit:
                 return False, taken
             taken.append(each)
         return True, taken
-
-    def _catch_up(self) -> None:
-        """Wait until as many are there as were answered last, as long as more keep coming."""
-        there, before = 1 + self._queue.qsize(), 0
-        until = time.monotonic() + CATCH_UP_S
-        while before < there < self._answered and time.monotonic() < until:
-            self._pause(LOOK_S)
-            there, before = 1 + self._queue.qsize(), there
 
     def _answers(self, requests: Sequence[Request]) -> Sequence[Any]:
         """Answers for all. A group that fails is taken apart, so that only the culprit fails."""

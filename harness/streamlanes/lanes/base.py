@@ -53,6 +53,7 @@ class Kind(enum.StrEnum):
     BARS = "bars"  # a bar per backend and size, parts stacked
     POOLS = "pools"  # measured beside predicted over the pool's width
     CAPACITY = "capacity"  # what knee searches found; its panel draws no path
+    COSTS = "costs"  # clients side by side at one size, a bar each
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -209,6 +209,19 @@ CHARTS = (
         panels=(Panel(y=(), axis="tokens per second in all"),),
         note="Borne: stream lateness p99 within the bound, all calls in flight and ended ok, no token lost.",
     ),
+    Chart(
+        name="costs",
+        title="What does a client cost?",
+        kind=Kind.COSTS,
+        x="cell.calls",
+        x_axis="calls in flight",
+        panels=(
+            _CPU,
+            Panel(y=("time.cpu_us_per_call_setup",), axis="CPU to set a call up, us"),
+            _RESIDENT,
+        ),
+        note="Set-up is all CPU beside the tokens: connecting, handshake, request, and closing again.",
+    ),
     *_APART,
     *_AXES,
 )

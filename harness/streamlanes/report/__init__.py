@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from streamlanes.record import Record
 
 
-def build(folder: Path, answer: "Callable[[Sequence[Record], Lane], list[str]]") -> Path:
+def build(folder: Path, answer: "Callable[[Sequence[Record], Sequence[Lane]], list[str]]") -> Path:
     """Write charts, records.csv and index.html into `folder`/report; returns the page's path.
 
-    answer: says what the records of a lane show (`advise.answer`). A run of several lanes gets all of
+    answer: says what the records of some lanes show (`advise.answer`). A run of several lanes gets all of
     them on one page. Raises UserError: 2 for a folder that is no run or cannot be written, 4 for a
     run without a record.
     """
     # Where its cache cannot be written matplotlib says so on every run, and nothing depends on it.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     from streamlanes.errors import UserError
-    from streamlanes.lanes import lane
+    from streamlanes.lanes import lanes_of
     from streamlanes.report.charts import draw
     from streamlanes.report.export import write_csv
     from streamlanes.report.load import load_run
@@ -38,9 +38,6 @@ def build(folder: Path, answer: "Callable[[Sequence[Record], Lane], list[str]]")
             f"{into} cannot be made: {error.strerror}; choose a folder you may write to"
         ) from None
     write_csv(run, into / "records.csv")
-    lanes = [lane(name) for name in dict.fromkeys(record.cell.lane for record in run.records)]
-    parts = [
-        Part(lane=one, charts=tuple(draw(run, one, into)), answer=tuple(answer(run.records, one)))
-        for one in lanes
-    ]
-    return write_page(run, parts, into)
+    lanes = lanes_of(record.cell.lane for record in run.records)
+    parts = [Part(lane=one, charts=tuple(draw(run, one, into))) for one in lanes]
+    return write_page(run, parts, answer(run.records, lanes), into)

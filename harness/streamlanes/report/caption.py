@@ -18,6 +18,7 @@ def machine_line(machine: Mapping[str, Any]) -> str:
         _named(machine, "system", "kernel"),
         _named(machine, "implementation", "python"),
         f"uvloop {machine['uvloop']}" if machine.get("uvloop") else "",
+        _named(machine, "allocator"),
     ]
     return ", ".join(part for part in parts if part)
 

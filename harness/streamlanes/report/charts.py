@@ -1,20 +1,25 @@
 """A lane's declared charts, drawn from a run's records into files."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from streamlanes.capacity import capacities
+from streamlanes.costs import costs
 from streamlanes.knee import without_searches
-from streamlanes.lanes.base import Chart, Kind, Lane
+from streamlanes.lanes.base import Chart, Kind, Lane, Pool
 from streamlanes.record import Record
-from streamlanes.report import bars, capacity, growth, pools
+from streamlanes.report import bars, capacity, cost_chart, growth, pools, together
 from streamlanes.report.canvas import Sheet, settings
 from streamlanes.report.load import Run
-from streamlanes.series import points, select
+from streamlanes.series import clients_of, points, select
 
 _KINDS = {Kind.GROWTH: growth.draw, Kind.BARS: bars.draw, Kind.POOLS: pools.draw}
+_OF_ALL: dict[Kind, Callable[[Chart, Sequence[Record], Mapping[str, Pool]], Sheet | str]] = {
+    Kind.CAPACITY: lambda chart, own, how: capacity.draw(chart, capacities(own)),
+    Kind.COSTS: lambda chart, own, how: cost_chart.draw(chart, costs(own), how),
+}
+"""Kinds that show all of a lane's records, not one client's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,32 +38,36 @@ class ChartFile:
 def draw(run: Run, lane: Lane, folder: Path) -> list[ChartFile]:
     """Every chart of the lane as SVG and PNG in `folder`, which must exist.
 
-    A run with several clients gets each chart once a client, its name ending with the client's; in a
-    run of several lanes the name begins with the lane's. The capacity chart is of all clients together.
+    A run with several clients gets each chart once a client, or once for those that are drawn together
+    (`together`), its name ending with theirs; in a run of several lanes the name begins with the lane's. The
+    charts of capacity and of costs are of all clients.
     """
     own = [record for record in run.records if record.cell.lane == lane.name]
     how = {metric.path: metric.pool for metric in lane.metrics}
     before = "" if len(own) == len(run.records) else f"{lane.name}-"
     compared = without_searches(own)
-    cells = Counter(record.cell.client for record in compared)
-    clients = sorted(cells, key=lambda name: (-cells[name], name))  # what was measured most stands first
+    shared = together.groups(clients_of(compared), points(compared))
     made = []
     for chart, shown in _shared_out(lane.charts, compared):
-        if chart.kind is Kind.CAPACITY:
+        if chart.kind in _OF_ALL:
             with settings():
-                sheet = capacity.draw(chart, capacities(own))
-                made.append(_file(chart, f"{before}{chart.name}", sheet, folder))
+                made.append(
+                    _file(chart, f"{before}{chart.name}", _OF_ALL[chart.kind](chart, own, how), folder)
+                )
             continue
         taking_part = points(select(shown, chart.varied, single=chart.kind is Kind.POOLS, lines=chart.lines))
-        for client in clients:
-            mine = [
-                point
-                for point in taking_part
-                if point.client == client and (chart.backends is None or point.line.backend in chart.backends)
-            ]
+        for clients in shared:
+            mine = together.named(
+                [
+                    point
+                    for point in taking_part
+                    if point.client in clients
+                    and (chart.backends is None or point.line.backend in chart.backends)
+                ]
+            )
             if chart.apart and not any(point.workload in chart.apart for point in mine):
                 continue
-            after = "" if len(clients) == 1 else f"-{client}"
+            after = "" if len(shared) == 1 else f"-{'-'.join(clients)}"
             with settings():
                 sheet = _KINDS[chart.kind](chart, mine, how)
                 made.append(_file(chart, f"{before}{chart.name}{after}", sheet, folder))

@@ -12,6 +12,7 @@ from typing import Any
 from streamlanes.errors import UserError
 from streamlanes.lanes.base import Lane
 from streamlanes.record import Record
+from streamlanes.report import cost_table
 from streamlanes.report.caption import load, machine_line
 from streamlanes.report.charts import ChartFile
 from streamlanes.report.load import Run
@@ -71,18 +72,18 @@ _HEAD = """<!DOCTYPE html>
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """What the page says of one lane. answer: the lines the run ended with."""
+    """What the page says of one lane."""
 
     lane: Lane
     charts: tuple[ChartFile, ...]
-    answer: tuple[str, ...]
 
 
-def write_page(run: Run, parts: Sequence[Part], folder: Path) -> Path:
-    """Write index.html into `folder`, beside the charts; raises UserError if it cannot be written."""
+def write_page(run: Run, parts: Sequence[Part], answer: Sequence[str], folder: Path) -> Path:
+    """Write index.html into `folder`, beside the charts; answer: the lines the run ended with. Raises
+    UserError if it cannot be written."""
     page = folder / "index.html"
     try:
-        page.write_text(render(run, parts), encoding="utf-8")
+        page.write_text(render(run, parts, answer), encoding="utf-8")
     except OSError as error:
         raise UserError(
             f"{page} cannot be written: {error.strerror}; make room or choose another folder"
@@ -90,11 +91,11 @@ def write_page(run: Run, parts: Sequence[Part], folder: Path) -> Path:
     return page
 
 
-def render(run: Run, parts: Sequence[Part]) -> str:
+def render(run: Run, parts: Sequence[Part], answer: Sequence[str]) -> str:
     """The page as text."""
     name = f"Streamlanes: {run.folder.name}"
     charts = [chart for part in parts for chart in part.charts]
-    answers = "\n".join(line for part in parts for line in part.answer)
+    said = "\n".join(answer)
     machine = run.records[0].machine if run.records else {}
     scalars = {key: value for key, value in run.info.items() if isinstance(value, (str, int, float))}
     pieces = [
@@ -104,13 +105,14 @@ def render(run: Run, parts: Sequence[Part]) -> str:
         _LINKS,
         *(f"<p><strong>{escape(notice)}</strong></p>" for notice in run.notices),
         '<h2 id="answer">Answer</h2>',
-        f"<pre>{escape(answers)}</pre>",
+        f"<pre>{escape(said)}</pre>",
         '<h2 id="charts">Charts</h2>',
         *(_chart(chart, chart.svg, chart.png) for chart in charts if chart.svg and chart.png),
         _not_drawn([chart for chart in charts if not chart.svg]),
         '<h2 id="results">Results</h2>',
         *(_table(table) for part in parts for table in tables(run.records, part.lane)),
         *_capacity(run.records, parts),
+        *_costs(run.records, parts),
         '<h2 id="records">Every record</h2>',
         *(_records(run.records, part.lane) for part in parts),
         '<h2 id="flags">Flags</h2>',
@@ -147,10 +149,11 @@ def _chart(chart: ChartFile, svg_file: Path, png_file: Path) -> str:
 
 def _table(table: Table) -> str:
     body = [
-        _row([(row.calls, ""), (row.line, "text"), *((text, "") for text in row.figures), (row.note, "note")])
+        _row([(row.group, ""), (row.line, "text"), *((text, "") for text in row.figures), (row.note, "note")])
         for row in table.rows
     ]
-    heads = [("calls", ""), ("backend", "text"), *((head, "") for head in table.heads), ("note", "text")]
+    first, second = table.first
+    heads = [(first, ""), (second, "text"), *((head, "") for head in table.heads), ("note", "text")]
     why = "".join(f'<p class="soft">- {escape(line)}</p>' for line in table.why)
     return f"<h3>{escape(table.name)}</h3>\n{_scrolling(heads, body)}{why}"
 
@@ -159,6 +162,12 @@ def _capacity(records: Sequence[Record], parts: Sequence[Part]) -> list[str]:
     """What the knee searches found; nothing where there was none."""
     made = [table for part in parts for table in capacity(records, part.lane)]
     return ['<h2 id="capacity">Capacity</h2>', *map(_table, made)] if made else []
+
+
+def _costs(records: Sequence[Record], parts: Sequence[Part]) -> list[str]:
+    """What each client costs; nothing where no two can be compared."""
+    made = [table for part in parts if (table := cost_table.table(records, part.lane)) is not None]
+    return ['<h2 id="costs">Clients</h2>', *map(_table, made)] if made else []
 
 
 def _records(records: Sequence[Record], lane: Lane) -> str:

@@ -8,7 +8,7 @@ from streamlanes.capacity import Capacity, capacities
 from streamlanes.knee import without_searches
 from streamlanes.lanes.base import Better, Lane, Metric
 from streamlanes.record import Record
-from streamlanes.series import Point, by_reason, line_order, points
+from streamlanes.series import Point, by_reason, client_words, clients_of, line_order, points
 from streamlanes.words import notes, plain, quantity, title
 
 NOTHING = "-"
@@ -16,9 +16,10 @@ NOTHING = "-"
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One point: its size, its line, a text per headline figure, and what must be known beside them."""
+    """One line of a table: a text per figure, and what must be known beside them. group: what some rows have
+    in common, such as their size, told in the first of them."""
 
-    calls: str
+    group: str
     line: str
     figures: tuple[str, ...]
     note: str
@@ -26,20 +27,22 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """The points of one client and workload. why: a line for each reason a figure is missing. about: what
-    else they have in common."""
+    """The points of one client and workload. who: the client in words. why: a line for each reason a figure
+    is missing. about: what else they have in common. first: the heads before the figures."""
 
     client: str
     workload: str
+    who: str
     heads: tuple[str, ...]
     rows: tuple[Row, ...]
     why: tuple[str, ...]
     about: str = ""
+    first: tuple[str, str] = ("calls", "backend")
 
     @property
     def name(self) -> str:
         """What it is of."""
-        return f"{self.client} client, {self.workload}" + (f", {self.about}" if self.about else "")
+        return ", ".join(part for part in (self.who, self.workload, self.about) if part)
 
 
 def headline(lane: Lane, workload: str | None = None) -> list[Metric]:
@@ -50,11 +53,14 @@ def headline(lane: Lane, workload: str | None = None) -> list[Metric]:
 
 
 def tables(records: Iterable[Record], lane: Lane) -> list[Table]:
-    """The lane's records as tables; within a size the best comes first, bounded pools come last."""
+    """The lane's records as tables, in the clients' order; within a size the best comes first, bounded pools
+    come last."""
     own = [record for record in without_searches(records) if record.cell.lane == lane.name]
+    order = clients_of(own)
+    found = sorted(points(own), key=lambda p: order.index(p.client))
     return [
         _table(client, workload, list(group), headline(lane, workload))
-        for (client, workload), group in groupby(points(own), key=lambda p: (p.client, p.workload))
+        for (client, workload), group in groupby(found, key=lambda p: (p.client, p.workload))
     ]
 
 
@@ -70,20 +76,21 @@ def capacity(records: Iterable[Record], lane: Lane) -> list[Table]:
 def lines(records: Iterable[Record], lane: Lane) -> list[str]:
     """The tables as plain text of aligned columns, then those of the searches."""
     made = list(records)
-    return [*_lines(tables(made, lane), lane), *_lines(capacity(made, lane), lane)]
+    return [*aligned(tables(made, lane), lane), *aligned(capacity(made, lane), lane)]
 
 
-def _lines(made: Sequence[Table], lane: Lane) -> list[str]:
+def aligned(made: Sequence[Table], lane: Lane) -> list[str]:
+    """Tables of the same columns as plain text."""
     if not made:
         return []
     lead = lane.name.upper()
-    cells = [[row.calls, row.line, *row.figures] for table in made for row in table.rows]
+    cells = [[row.group, row.line, *row.figures] for table in made for row in table.rows]
     heads = [[lead, table.name, *table.heads] for table in made]
     widths = [max(len(row[column]) for row in cells + heads) for column in range(len(heads[0]))]
     text = []
     for table, first in zip(made, [lead, *[""] * len(made)], strict=False):
-        text.append(_aligned([first, table.name, *table.heads], widths, "note"))
-        text += [_aligned([row.calls, row.line, *row.figures], widths, row.note) for row in table.rows]
+        text.append(_row_text([first, table.name, *table.heads], widths, "note"))
+        text += [_row_text([row.group, row.line, *row.figures], widths, row.note) for row in table.rows]
         text += [f"{' ' * (widths[0] + 2)}{NOTHING} {why}" for why in table.why]
     return text
 
@@ -99,7 +106,7 @@ def _table(client: str, workload: str, found: Sequence[Point], metrics: Sequence
         for place, point in enumerate(sorted(same_size, key=lambda p: _rank(p, metrics))):
             texts = tuple(cell_text(point.pooled(m.path, m.pool), m) for m in metrics)
             size = plain(calls) if place == 0 else ""
-            made.append(Row(calls=size, line=point.line.label, figures=texts, note=_note(point)))
+            made.append(Row(group=size, line=point.line.label, figures=texts, note=_note(point)))
     why = by_reason(
         (title(metric.path), point.why_missing(metric.path))
         for point in found
@@ -109,6 +116,7 @@ def _table(client: str, workload: str, found: Sequence[Point], metrics: Sequence
     return Table(
         client=client,
         workload=workload,
+        who=client_words(client, (record for point in found for record in point.records)),
         heads=tuple(title(metric.path) for metric in metrics),
         rows=tuple(made),
         why=tuple(f"{', '.join(names)}: {reason}" for reason, names in why),
@@ -127,10 +135,11 @@ def _capacity(client: str, workload: str, bound_ms: float, found: Sequence[Capac
             late = NOTHING if one.late_ms is None else quantity(one.late_ms, "ms")
             figures = (one.bears, one.fails or NOTHING, late, plain(len(one.knee.steps)))
             size = plain(calls) if place == 0 else ""
-            made.append(Row(calls=size, line=one.line.label, figures=figures, note="; ".join(one.notes)))
+            made.append(Row(group=size, line=one.line.label, figures=figures, note="; ".join(one.notes)))
     return Table(
         client=client,
         workload=workload,
+        who=client_words(client, (step for one in found for step in one.knee.steps)),
         heads=("bears", "does not bear", "lateness p99", "cells"),
         rows=tuple(made),
         why=(),
@@ -156,7 +165,7 @@ def _note(point: Point) -> str:
     return "; ".join([*([f"{plain(total)} repetitions"] if total > 1 else []), *found])
 
 
-def _aligned(cells: Sequence[str], widths: Sequence[int], note: str) -> str:
+def _row_text(cells: Sequence[str], widths: Sequence[int], note: str) -> str:
     calls, name, *figures = cells
     head = [calls.rjust(widths[0]), name.ljust(widths[1])]
     rest = [text.rjust(width) for text, width in zip(figures, widths[2:], strict=True)]
