@@ -3,6 +3,7 @@
 PYTHON ?=
 PROFILE ?= quick
 BENCH_ARGS ?=
+DEMO_ARGS ?=
 RUN ?=
 TEST_ARGS ?=
 LOCK_ARGS ?=
@@ -25,7 +26,7 @@ PIP := $(BIN)/python -m pip install -qq --no-input --disable-pip-version-check
 UV_PIP := uv pip install -q --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup bench report publish docs test test-all pythons lint microbench lock clean
+.PHONY: help setup bench demo report publish docs test test-all pythons lint microbench lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +38,9 @@ bench: $(READY) ## measure (PROFILE=quick, BENCH_ARGS="-b asyncio,threads -n 500
 	@# Interrupted, the command has said so itself; make then ends by the same signal, adding nothing.
 	@trap : INT; $(BIN)/streamlanes run $(PROFILE) $(BENCH_ARGS); status=$$?; \
 	if [ $$status = 130 ]; then kill -INT $$PPID; else exit $$status; fi
+
+demo: $(READY) ## tell the durable lane's story, expected beside measured (DEMO_ARGS="--crash-at 2")
+	@$(BIN)/streamlanes durable demo $(DEMO_ARGS)
 
 report: $(READY) ## draw a run's charts and tables again (RUN=folder, newest by default)
 	@$(BIN)/streamlanes report $(RUN)

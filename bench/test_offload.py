@@ -16,7 +16,8 @@ from streamlanes.cells import Axes, Cell
 from streamlanes.clients.base import Setting
 from streamlanes.jobs.cpu import CpuJob
 from streamlanes.lanes.cpu import LANE
-from streamlanes.process import Bench, Tables
+from streamlanes.pass_tables import Tables
+from streamlanes.process import Bench
 from streamlanes.recording import record
 from streamlanes.workload import build, resolve
 from timing import Note, ns_each

@@ -14,7 +14,7 @@ import uvloop
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from streamlanes.clients.base import now_ns
-from streamlanes.process import Tables
+from streamlanes.pass_tables import Tables
 from streamlanes.provider.ask import Ask
 from streamlanes.provider.streams import Stream, Streams
 from streamlanes.provider.wheel import Wheel

@@ -9,7 +9,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from bare import BareReceiver
 from streamlanes.clients.base import Setting, now_ns
 from streamlanes.jobs.io import Receiver
-from streamlanes.process import Tables
+from streamlanes.pass_tables import Tables
 from streamlanes.wire import DIALECTS, dialect
 from streamlanes.workload import build, resolve
 from texts import WAYS, bodies

@@ -9,10 +9,10 @@ import pytest
 from streamlanes import conduct, limits
 from streamlanes.backends import BACKENDS, Waits
 from streamlanes.cells import Axes, Cell, check
+from streamlanes.hearing import CellEnded
 from streamlanes.interpreters import Interpreter
 from streamlanes.lanes.io import LANE
-from streamlanes.process import CellEnded
-from streamlanes.profile import CellsTable, Profile
+from streamlanes.profile import CellsTable, Profile, RunTable
 from streamlanes.record import Status, StatusName
 
 CELL = Cell(lane="io", backend="threads", client="streams", workload="steady", calls=2000)
@@ -127,3 +127,11 @@ def test_functions_are_asked_before_backends_are_chosen(tmp_path: Path, monkeypa
         name for name, info in BACKENDS.items() if info.waits is Waits.BLOCKING
     }
     assert [found.form for found in functions.values()] == ["generator"]
+
+
+def test_more_spare_repetitions_go_on_with_the_same_run():
+    table = CellsTable(backends=["asyncio"], client="timer", workload="lesson", calls=[10])
+    profiles = [Profile(run=RunTable(spares=spares), cells=[table]) for spares in (0, 3)]
+    infos = [conduct._info(profile, profile.plan({}).ahead([]), HERE) for profile in profiles]
+    assert infos[0]["hash"] == infos[1]["hash"]
+    assert infos[1]["profile"]["spares"] == 3

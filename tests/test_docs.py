@@ -416,7 +416,7 @@ def test_the_providers_page_shows_every_setting_with_its_default():
     shown = parse(example.encode(), "provider.md", "example").provider
     named = set(re.findall(r"^(\w+) = ", example.partition("[provider.faults]")[0], re.MULTILINE))
     assert named | {"faults"} == set(Behaviour.__struct_fields__)
-    assert msgspec.structs.replace(shown, at=None, faults={}) == Behaviour()
+    assert msgspec.structs.replace(shown, at=None, limit_per_s=None, faults={}) == Behaviour()
     assert problem(shown) is None
 
 

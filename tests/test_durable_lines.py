@@ -2,7 +2,7 @@
 
 from streamlanes import durable_lines
 from streamlanes.chaos.cells import CellsKilled
-from streamlanes.chaos.plan import Control, Counts, How, Kill, Recovery, Trial, Verdict
+from streamlanes.chaos.plan import Control, Counts, How, Kill, Recovery, Scenario, Trial, Verdict
 from streamlanes.durable.points import Point
 from streamlanes.effects_trial import Foreign, Sent
 
@@ -72,3 +72,16 @@ def test_killed_runs_are_a_line():
     assert not CellsKilled(10, 3, 5, 0, 1).passed
     (line,) = durable_lines.cells_lines(found)
     assert "10 kills of `streamlanes run`, 3 runs of it finished: 6 cells, 0 repeated, 0 lost" in line
+
+
+def test_scenarios_are_named_and_their_own_counts_shown():
+    kill = Kill(0, Point.AFTER_PARK, How.KILL, 3, "sqlite", Scenario.APPROVAL)
+    asked = Trial(kill, True, Counts(asked_again=1), RECOVERY)
+    line = durable_lines.trial_line(asked, 1, 30)
+    assert "sqlite/SIGKILL/approval/after-park passage 3" in line
+    assert "WRONG: 0 lost, 0 duplicated, 0 false done, 0 unfinished, 1 asked again" in line
+    controls = [Control("approval-in-memory", "in memory", ("asked_again",), Counts(asked_again=3))]
+    said = "\n".join(durable_lines.verdict_lines(Verdict([asked], controls)))
+    assert "approval/after-park" in said
+    assert "1 kills: 0 lost, 0 duplicated, 0 false done, 0 unfinished, 1 asked again, 0 unapproved; 0" in said
+    assert "wrong version" not in said, "no rainbow was killed"

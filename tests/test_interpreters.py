@@ -15,6 +15,7 @@ from streamlanes import conduct, interpreters
 from streamlanes.backends import default_width
 from streamlanes.cells import Axes, Cell
 from streamlanes.errors import UserError
+from streamlanes.hearing import CellEnded
 from streamlanes.interpreters import (
     Interpreter,
     find,
@@ -27,7 +28,6 @@ from streamlanes.interpreters import (
     version,
     without_folders,
 )
-from streamlanes.process import CellEnded
 from streamlanes.profile import CellsTable, Profile, Wishes, load, parse_setting
 from streamlanes.record import StatusName
 

@@ -9,8 +9,8 @@ from streamlanes import conduct, targets
 from streamlanes.backends import BACKENDS, Waits
 from streamlanes.cells import Axes, Cell
 from streamlanes.errors import UserError
+from streamlanes.hearing import CellEnded
 from streamlanes.interpreters import Interpreter
-from streamlanes.process import CellEnded
 from streamlanes.record import StatusName
 from streamlanes.targets import Target, find, understood
 

@@ -30,7 +30,7 @@ def answer(records: Sequence[Record], lanes: Sequence[Lane]) -> list[str]:
     names = {lane.name for lane in lanes}
     own = [record for record in records if record.cell.lane in names]
     said = [line for lane in lanes for line in _said([r for r in own if r.cell.lane == lane.name], lane)]
-    return [piece for line in [*said, *([_flags(own)] if own else [])] for piece in _folded(line)]
+    return [piece for line in [*said, *([_flags(own, lanes)] if own else [])] for piece in _folded(line)]
 
 
 def _said(own: Sequence[Record], lane: Lane) -> list[str]:
@@ -206,20 +206,23 @@ def _never_meant(record: Record) -> bool:
     return status.name is StatusName.UNSUPPORTED and not limited
 
 
-def _flags(records: Sequence[Record]) -> str:
+def _flags(records: Sequence[Record], lanes: Sequence[Lane]) -> str:
     """Endings and flags of the cells that are compared, since a search breaks some on purpose; the host's
-    noise and lost tokens of all."""
+    noise of those whose lane looks at it, and lost tokens of all."""
     compared = without_searches(records)
     statuses = Counter(
         r.status.name.replace("_", " ") for r in compared if r.status.name is not StatusName.OK
     )
     flags = Counter(flag.name.value for record in compared for flag in record.flags)
     flags.pop(FlagName.NOISY_HOST.value, 0)
-    noisy = sum(flag.name is FlagName.NOISY_HOST for record in records for flag in record.flags)
+    looking = {lane.name for lane in lanes if lane.doubts is None or FlagName.NOISY_HOST in lane.doubts}
+    looked = [record for record in records if record.cell.lane in looking]
+    noisy = sum(flag.name is FlagName.NOISY_HOST for record in looked for flag in record.flags)
     counted = [f"{count} {name}" for names in (statuses, flags) for name, count in sorted(names.items())]
-    host = f"host noisy in {noisy} of {len(records)} cells" if noisy else "host quiet"
+    host = f"host noisy in {noisy} of {len(looked)} cells" if noisy else "host quiet"
     ended = [record for record in records if record.status.name is StatusName.OK]
-    parts = [", ".join(counted) or "none", *([host] if ended or noisy else []), *_lost(ended)]
+    seen = noisy or any(record.cell.lane in looking for record in ended)
+    parts = [", ".join(counted) or "none", *([host] if seen else []), *_lost(ended)]
     return f"FLAGS   {'; '.join(parts)}"
 
 

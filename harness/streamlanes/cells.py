@@ -51,6 +51,10 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Of the interpreter: stack_kib of a thread, switch_ms, gc (default, freeze), python (its name, see
     `interpreters`; a profile says path or command). Of CPU work: kernel, offload (where it runs), batch
     (documents handed over together), load (cores that all calls' work takes) or work_ms (of one call).
+    Of executions: store (where steps are kept), group_commit (whether commits are shared), sync_ms (added to
+    each sync), architecture (how executions are carried on), steps of each, run_s (after which they end),
+    state_bytes of a step, retry (what a step does about a 429). Of kills: store, point (where a worker is
+    struck), strike (how), kills.
     """
 
     seed: int | None = None
@@ -78,6 +82,17 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     batch: int | None = None
     load: Number | None = None
     work_ms: Number | None = None
+    store: str | None = None
+    group_commit: bool | None = None
+    sync_ms: Number | None = None
+    architecture: str | None = None
+    steps: int | None = None
+    run_s: Number | None = None
+    state_bytes: int | None = None
+    retry: Literal["none", "at-once", "backoff"] | None = None
+    point: str | None = None
+    strike: Literal["kill", "stop"] | None = None
+    kills: int | None = None
 
     def set_values(self) -> dict[str, Any]:
         """Only what was set, by name."""
@@ -217,7 +232,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Seconds from the first intended start after which the cell is stopped."""
         if self.budget_s is not None:
             return float(self.budget_s)
-        return BUDGET_FACTOR * schedule.ideal_wall_s + lane(self.lane).extra_s
+        own = lane(self.lane)
+        return BUDGET_FACTOR * max(schedule.ideal_wall_s, own.lasts_s(self)) + own.extra_s
 
     def admitted(self, schedule: Schedule) -> int:
         """How many calls the timed pass admits: all, or a pool's whole waves that fit its budget."""
@@ -284,6 +300,11 @@ def check(cell: Cell) -> None:
         ("batch", 1, 100_000),
         ("load", 0, 64),
         ("work_ms", 0, 60_000),
+        ("sync_ms", 0, 100),
+        ("steps", 1, 10_000_000),
+        ("run_s", 0.1, 3_600),
+        ("state_bytes", 32, 1 << 20),
+        ("kills", 1, 10_000),
         ("stack_kib", 32, 1 << 22),
         ("switch_ms", 1e-3, 60_000),
     ):

@@ -60,7 +60,7 @@ def run(  # noqa: PLR0913, PLR0917  # one parameter an option
             help="steady, lesson, flood, lockstep, paced, flow, documents, chat, code, peak10, trace.",
         ),
     ] = None,
-    lane: Annotated[str | None, typer.Option(help="The lane: io, cpu, mixed.")] = None,
+    lane: Annotated[str | None, typer.Option(help="The lane: io, cpu, mixed, durable, chaos.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="axis=value; several values, by comma, are swept.")
     ] = None,

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from types import FrameType, MappingProxyType
 from typing import IO, Any
@@ -15,9 +16,10 @@ import msgspec
 from streamlanes import __version__, fitting, interpreters, limits, preflight, runner, targets
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
-from streamlanes.errors import Terminated
+from streamlanes.errors import Terminated, UserError
 from streamlanes.estimate import Outlook
 from streamlanes.facts import Facts
+from streamlanes.hearing import CellEnded
 from streamlanes.interpreters import Interpreter
 from streamlanes.journal import RUN_SCHEMA, Journal, link_latest, open_run, run_hash
 from streamlanes.lanes import lane as lane_named
@@ -26,11 +28,11 @@ from streamlanes.lanes.base import Lane
 from streamlanes.plan import Plan
 from streamlanes.probe.machine import fingerprint, machine
 from streamlanes.probe.softirq import charged_apart
-from streamlanes.process import Bench, CellEnded, provider_ports
+from streamlanes.process import Bench, provider_ports
 from streamlanes.profile import Profile
 from streamlanes.progress import Bar, Json, Plain, duration, show_json
 from streamlanes.record import Record, Status, StatusName
-from streamlanes.recording import failed, record
+from streamlanes.recording import failed, record, record_of
 from streamlanes.workload import build
 
 RESULTS = Path("results")
@@ -66,12 +68,24 @@ class Here:
         """
         try:
             forbid(cell, self.pythons, self.functions)
+            own = lane_named(cell.lane)
+            if own.measured_by is not None:
+                return record_of(cell, own, self.machine, own.view(_measured_by(own.measured_by, cell))), None
             if before is not None:
                 before(cell)
             facts = bench.measure(cell)
         except CellEnded as ended:
             return failed(cell, lane_named(cell.lane), self.machine, ended.status), None
-        return record(cell, lane_named(cell.lane), self.machine, facts), facts
+        return record(cell, own, self.machine, facts), facts
+
+
+def _measured_by(target: str, cell: Cell) -> Any:
+    """What that function finds. Raises CellEnded where it cannot be had here."""
+    module, attribute = target.split(":")
+    try:
+        return getattr(import_module(module), attribute)(cell)
+    except UserError as error:
+        raise CellEnded(Status(StatusName.UNSUPPORTED, interpreters.without_folders(str(error)))) from None
 
 
 def this_machine() -> dict[str, Any]:
@@ -174,6 +188,8 @@ def warming(cell: Cell) -> Cell:
     """A small cell of the same backend and client, to be thrown away: files read, caches warm."""
     own = dict.fromkeys(("arrival", "ramp_s", "gaps", "rate_per_s", "time_scale", "trace"))  # of its workload
     axes = msgspec.structs.replace(cell.axes, ttft_ms=50, gap_ms=10, tokens=10, **own)
+    if lane_named(cell.lane).lasts_s(cell):
+        axes = msgspec.structs.replace(axes, run_s=1)
     small = {
         "workload": "lesson",
         "calls": min(cell.calls, WARMING_CALLS),
@@ -260,20 +276,20 @@ def _info(profile: Profile, cells: Sequence[Cell], here: Here) -> dict[str, Any]
         "seed": profile.run.seed,
         "warmup": profile.run.warmup,
     }
-    if profile.run.spares:
-        resolved["spares"] = profile.run.spares
     if searches := {cell.id: _as_asked(cell) for cell in cells if cell.knee_bound_ms is not None}:
         resolved["knees"] = list(searches.values())  # each by its first cell
     if here.pythons:  # another build of the same version makes another run
         resolved["pythons"] = {name: found.build for name, found in here.pythons.items()}
     if here.functions:  # and so does another text of somebody's own module
         resolved["calls"] = {name: found.source for (name, _), found in here.functions.items()}
+    # Spares say how long to go on and not what is measured: more of them continue the same run.
+    spares = {"spares": profile.run.spares} if profile.run.spares else {}
     return {
         "schema": RUN_SCHEMA,
         "hash": run_hash(resolved, fingerprint(dict(here.machine))),
         "streamlanes": __version__,
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "profile": {"name": profile.name, **resolved},
+        "profile": {"name": profile.name, **resolved, **spares},
         "machine": dict(here.machine),
     }
 
@@ -300,7 +316,8 @@ def _say_plan(
     print(
         f"machine   {here['cpu']}, {here['cpus_usable']} CPUs, {gib} GiB, {here['system']} {here['kernel']}, "
         f"{here['implementation']} {here['python']}"
-        + (f", uvloop {here['uvloop']}" if "uvloop" in here else ""),
+        + (f", uvloop {here['uvloop']}" if "uvloop" in here else "")
+        + (f", {here['allocator']}" if "allocator" in here else ""),
         file=talk,
     )
     found = limits.read_limits()

@@ -4,17 +4,19 @@ import contextlib
 import json as as_json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from streamlanes import durable_logs, operate_cli
 from streamlanes.durable.errors import DurableError
 from streamlanes.errors import UserError
 
 app = typer.Typer(no_args_is_help=True, help="Executions that survive their workers, and the proof.")
+operate_cli.add_to(app)
 
 BROKEN = 1
 MOST = 100_000
@@ -71,6 +73,9 @@ def effects(
 def chaos(
     kills: Annotated[int, typer.Option(help="Kills on each store.", min=1, max=MOST)] = 30,
     store: Annotated[str, typer.Option(help="sqlite, postgres, or both by comma.")] = "sqlite",
+    scenario: Annotated[
+        str, typer.Option(help="What workers do: steps, approval, rainbow, replay, by comma.")
+    ] = "steps",
     target: Annotated[str, typer.Option(help="What is killed: durable (workers) or run.")] = "durable",
     seed: Annotated[int, typer.Option(help="Draws points, signals and moments.")] = 1,
     json: Annotated[bool, typer.Option("--json", help="One object a line on standard output.")] = False,
@@ -80,10 +85,8 @@ def chaos(
     from streamlanes.chaos import plan, session
     from streamlanes.errors import unknown
 
-    stores = [word.strip() for word in store.split(",")]
-    for word in stores:
-        if word not in session.STORES:
-            raise unknown("store", word, session.STORES)
+    stores = _words("store", store, session.STORES)
+    scenarios = [plan.Scenario(word) for word in _words("scenario", scenario, list(plan.Scenario))]
     if target not in TARGETS:
         raise unknown("target", target, TARGETS)
     talk = sys.stderr if json else sys.stdout
@@ -99,7 +102,7 @@ def chaos(
             print(durable_lines.trial_line(trial, len(told), kills * len(stores)), file=talk, flush=True)
 
     with _mistakes():
-        verdict = session.run(kills, stores, seed, plan.Size(), tell)
+        verdict = session.run(kills, stores, scenarios, seed, plan.Size(), tell)
     if json:
         for control in verdict.controls:
             _out({"schema": plan.SCHEMA, "control": {**asdict(control), "as_expected": control.as_expected}})
@@ -108,6 +111,17 @@ def chaos(
     else:
         print(*durable_lines.verdict_lines(verdict), sep="\n")
     raise typer.Exit(0 if verdict.passed else BROKEN)
+
+
+def _words(kind: str, text: str, known: Sequence[str]) -> list[str]:
+    """The names in a list by comma, each once. Raises UserError for one that is not known."""
+    from streamlanes.errors import unknown
+
+    words = list(dict.fromkeys(word.strip() for word in text.split(",")))
+    for word in words:
+        if word not in known:
+            raise unknown(kind, word, known)
+    return words
 
 
 def _kill_runs(kills: int, seed: int, json: bool) -> None:
@@ -126,3 +140,37 @@ def _kill_runs(kills: int, seed: int, json: bool) -> None:
     else:
         print(*durable_lines.cells_lines(found), sep="\n")
     raise typer.Exit(0 if found.passed else BROKEN)
+
+
+@app.command()
+def agents(
+    agents: Annotated[int, typer.Option(help="Agents, at most 20,000.", min=2, max=20_000)] = 600,
+    group_size: Annotated[int, typer.Option(help="Agents in a group.", max=200)] = 10,
+    store: Annotated[str, typer.Option(help="sqlite or postgres.")] = "sqlite",
+    json: Annotated[bool, typer.Option("--json", help="One object a line on standard output.")] = False,
+) -> None:
+    """Have agents write to each other in groups and count their messages: exit 0 if exact, else 1."""
+    from streamlanes import agents_trial, durable_lines
+    from streamlanes.errors import unknown
+
+    if store not in agents_trial.STORES:
+        raise unknown("store", store, agents_trial.STORES)
+
+    def tell(ran: agents_trial.Ran) -> None:
+        _out(ran.fields()) if json else print(durable_lines.agents_line(ran), flush=True)
+
+    with _mistakes():
+        runs = agents_trial.sizes(agents, group_size)
+        if not json:
+            print(durable_lines.agents_heads(), flush=True)
+        all_ran = agents_trial.run_all(runs, store, tell)
+    if not json:
+        print(*durable_lines.agents_answer(all_ran), sep="\n")
+    raise typer.Exit(0 if all(ran.as_expected for ran in all_ran) else BROKEN)
+
+
+app.command()(durable_logs.trace)
+app.command()(durable_logs.audit)
+app.command()(durable_logs.export)
+app.command("import")(durable_logs.import_)
+app.command()(durable_logs.demo)

@@ -1,10 +1,21 @@
-"""The words of `streamlanes durable effects` and `streamlanes durable chaos`. Pure."""
+"""The words of `streamlanes durable effects`, `chaos` and `agents`. Pure."""
 
 from collections.abc import Sequence
 from statistics import median
 
+from streamlanes.agents_trial import Ran
 from streamlanes.chaos.cells import CellsKilled
-from streamlanes.chaos.plan import NOT_TESTED, Control, How, Recovery, Trial, Verdict
+from streamlanes.chaos.plan import (
+    NOT_TESTED,
+    OWN_COUNTS,
+    Control,
+    Counts,
+    How,
+    Recovery,
+    Scenario,
+    Trial,
+    Verdict,
+)
 from streamlanes.durable.points import Point
 from streamlanes.effects_trial import Foreign, Sent
 
@@ -30,7 +41,7 @@ def sent_lines(all_sent: Sequence[Sent]) -> list[str]:
         answer = f"{len(right)} ways made every effect once; {len(wrong)} wrong ones were found out"
     else:
         answer = "not as it must be: " + ", ".join(one.name for one in all_sent if not one.as_expected)
-    return [*_aligned([heads, *rows], right={1, 2, 3, 4}), "", f"ANSWER  {answer}"]
+    return [*aligned([heads, *rows], right={1, 2, 3, 4}), "", f"ANSWER  {answer}"]
 
 
 def foreign_lines(found: Foreign) -> list[str]:
@@ -50,7 +61,7 @@ def trial_line(trial: Trial, number: int, total: int) -> str:
     came = "clean" if trial.counts.clean else _wrong(trial)
     if not trial.struck:
         came = "not struck: the worker was done before"
-    where = f"{kill.store}/{kill.how}/{kill.point} passage {kill.hit}"
+    where = f"{kill.store}/{kill.how}/{_place(kill.scenario, kill.point)} passage {kill.hit}"
     return f"[{number}/{total}] {where}  {came}" + (
         f"  redone {trial.counts.redone}" if trial.counts.redone else ""
     )
@@ -58,15 +69,15 @@ def trial_line(trial: Trial, number: int, total: int) -> str:
 
 def verdict_lines(verdict: Verdict) -> list[str]:
     """Counts by store and point, recovery in its parts, controls, and what was not tested."""
-    said = ["", *_aligned(_by_point(verdict), right=set(range(1, 8))), ""]
+    rows = _by_point(verdict)
+    said = ["", *aligned(rows, right=set(range(1, len(rows[0])))), ""]
     said += [f"RECOVERY  {line}" for line in _recoveries(verdict.trials)]
-    heads = ("CONTROL", "lost", "duplicated", "redone", "unfinished", "", "")
-    said += ["", *_aligned([heads, *map(_control, verdict.controls)], right={1, 2, 3, 4})]
+    own = _own(verdict)
+    heads = ("CONTROL", "lost", "duplicated", "redone", "unfinished", *map(_words, own), "", "")
+    controls = [_control(control, own) for control in verdict.controls]
+    said += ["", *aligned([heads, *controls], right=set(range(1, 5 + len(own))))]
     counts = verdict.counts
-    result = (
-        f"{verdict.kills} kills: {counts.lost} lost, {counts.duplicated} duplicated, "
-        f"{counts.false_done} false done, {counts.unfinished} unfinished; {counts.redone} steps redone"
-    )
+    result = f"{verdict.kills} kills: {_wrongs(counts, own)}; {counts.redone} steps redone"
     blunt = [control.name for control in verdict.controls if not control.as_expected]
     if blunt:
         result += f"; controls that did not show what they must: {', '.join(blunt)}"
@@ -81,6 +92,58 @@ def cells_lines(found: CellsKilled) -> list[str]:
     ]
 
 
+def agents_heads() -> str:
+    """The head of the table that `agents_line` fills as the runs end."""
+    return _agents_row(
+        ("agents", "groups", "chat", "admin", "an agent", "wakes", "batch", "threads", "awake", "")
+    )
+
+
+def agents_line(ran: Ran) -> str:
+    """One run of the task."""
+    figures = (ran.agents, ran.groups, ran.chat, ran.admin)
+    rest = (ran.wakes, ran.largest, ran.threads, ran.awake)
+    each = f"{ran.messages / ran.agents:.2f}"
+    return _agents_row((*map("{:,}".format, figures), each, *map("{:,}".format, rest), _of_the_task(ran)))
+
+
+def agents_answer(all_ran: Sequence[Ran]) -> list[str]:
+    """What growing costs, in groups and in one room."""
+    wrong = [ran for ran in all_ran if not ran.as_expected]
+    grown = [ran for ran in all_ran if ran.groups > 1] or all_ran[:1]
+    rooms = [ran for ran in all_ran if ran.groups == 1 and ran is not grown[0]]
+    last = grown[-1]
+    said = [
+        f"{last.agents:,} agents in {last.groups:,} groups: {last.messages:,} messages, "
+        f"{last.messages / last.agents:.2f} an agent ("
+        + ", ".join(f"{ran.messages / ran.agents:.2f} with {ran.agents:,}" for ran in grown)
+        + ")"
+    ]
+    if rooms:
+        found = ", ".join(f"{ran.messages / ran.agents:.0f} with {ran.agents}" for ran in rooms)
+        would = last.agents * (last.agents - 1)
+        said.append(
+            f"in one room an agent takes {found}; all {last.agents:,} there would take {would:,} messages"
+        )
+    said.append(
+        f"{last.agents:,} agents had {last.threads} threads, {grown[0].agents:,} had {grown[0].threads}; "
+        f"tasks only those awake, at most {max(ran.awake for ran in all_ran)}"
+    )
+    if wrong:
+        said = [f"not as it must be: {len(wrong)} of {len(all_ran)} runs", *said]
+    return ["", *(f"{'ANSWER' if not place else '      '}  {line}" for place, line in enumerate(said))]
+
+
+def _of_the_task(ran: Ran) -> str:
+    if ran.as_expected:
+        return "done, exact"
+    return f"WRONG: {ran.messages:,} of {ran.expected:,} messages, {'' if ran.done else 'not '}done"
+
+
+def _agents_row(cells: Sequence[str]) -> str:
+    return "".join(cell.rjust(9) for cell in cells[:-1]) + (f"  {cells[-1]}" if cells[-1] else "")
+
+
 def _judged(one: Sent) -> str:
     if one.must_duplicate:
         return "found out" if one.as_expected else "NOT FOUND OUT"
@@ -88,23 +151,43 @@ def _judged(one: Sent) -> str:
 
 
 def _wrong(trial: Trial) -> str:
-    counts = trial.counts
-    return (
-        f"WRONG: {counts.lost} lost, {counts.duplicated} duplicated, {counts.false_done} false done, "
-        f"{counts.unfinished} unfinished"
-    )
+    own = [name for name in OWN_COUNTS if getattr(trial.counts, name)]
+    return f"WRONG: {_wrongs(trial.counts, own)}"
 
 
 def _by_point(verdict: Verdict) -> list[tuple[str, ...]]:
-    rows = [("KILLED AT", *map(str, How), "lost", "duplicated", "false done", "unfinished", "redone")]
-    for point in Point:
-        trials = [trial for trial in verdict.trials if trial.kill.point is point and trial.struck]
+    names = ("lost", "duplicated", "false_done", "unfinished", *_own(verdict), "redone")
+    rows = [("KILLED AT", *map(str, How), *map(_words, names))]
+    struck = [trial for trial in verdict.trials if trial.struck]
+    for scenario, point in ((scenario, point) for scenario in Scenario for point in Point):
+        trials = [one for one in struck if (one.kill.scenario, one.kill.point) == (scenario, point)]
         if trials:
             part = Verdict(trials, ()).counts
             by_how = [str(sum(trial.kill.how is how for trial in trials)) for how in How]
-            names = ("lost", "duplicated", "false_done", "unfinished", "redone")
-            rows.append((str(point), *by_how, *(str(getattr(part, name)) for name in names)))
+            rows.append((_place(scenario, point), *by_how, *(str(getattr(part, name)) for name in names)))
     return rows
+
+
+def _place(scenario: Scenario, point: Point) -> str:
+    """Where it struck; steps are what is killed where nothing else is named."""
+    return str(point) if scenario is Scenario.STEPS else f"{scenario}/{point}"
+
+
+def _own(verdict: Verdict) -> list[str]:
+    """The counts that belong to the scenarios that were killed."""
+    played = {trial.kill.scenario for trial in verdict.trials}
+    return [name for name, scenario in OWN_COUNTS.items() if scenario in played]
+
+
+def _wrongs(counts: Counts, own: Sequence[str]) -> str:
+    """What went wrong, each with its number."""
+    names = ("lost", "duplicated", "false_done", "unfinished", *own)
+    return ", ".join(f"{getattr(counts, name)} {_words(name)}" for name in names)
+
+
+def _words(name: str) -> str:
+    """The name of a count as it is read."""
+    return name.replace("_", " ")
 
 
 def _recoveries(trials: Sequence[Trial]) -> list[str]:
@@ -136,14 +219,16 @@ def _parts(found: Sequence[Recovery]) -> str:
     return ", ".join(parts)
 
 
-def _control(control: Control) -> tuple[str, ...]:
+def _control(control: Control, own: Sequence[str]) -> tuple[str, ...]:
     counts = control.counts
     judged = "as it must" if control.as_expected else "NOT AS IT MUST"
-    figures = (counts.lost, counts.duplicated, counts.redone, counts.unfinished)
+    names = ("lost", "duplicated", "redone", "unfinished", *own)
+    figures = [getattr(counts, name) for name in names]
     return (control.name, *map(str, figures), judged, control.says)
 
 
-def _aligned(rows: Sequence[tuple[str, ...]], right: set[int]) -> list[str]:
+def aligned(rows: Sequence[tuple[str, ...]], right: set[int]) -> list[str]:
+    """Rows in columns, without blanks at their ends. right: columns that lean to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

@@ -9,7 +9,7 @@ from streamlanes.plan import Plan
 from streamlanes.record import Record
 from streamlanes.workload import build, predicted_wall_s
 
-PASS_S = 0.75
+PASS_S = 1.5
 """Provider and cell up and down again, readings, the record."""
 CALL_S = 0.00012
 """Of setting up and ending one call's descriptors and memory, outside the wall."""
@@ -37,7 +37,7 @@ def seconds(cell: Cell) -> float:
     else:
         wall = schedule.ideal_wall_s
     lane = lane_named(cell.lane)
-    took = PASS_S + wall + CALL_S * cell.calls + lane.about_s(cell)
+    took = PASS_S + max(wall, lane.lasts_s(cell)) + CALL_S * cell.calls + lane.about_s(cell)
     if cell.memory and lane.holds:
         held = schedule.head(in_flight)
         first = held.start_ns + held.offset_ns[held.first[:-1]]

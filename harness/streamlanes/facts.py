@@ -53,11 +53,14 @@ class ProviderStamps:
 
 @dataclass(frozen=True)
 class CpuReading:
-    """CPU spent until at_ns: of each process of the cell (pid -> ns), and of the provider in all."""
+    """CPU spent until at_ns: of each process of the cell (pid -> ns), of the provider in all, and of a server
+    that runs for the cell. done: the sum of the column that the lane calls its progress, at that time."""
 
     at_ns: int
     cell_ns: Mapping[int, int]
     provider_ns: int
+    server_ns: int = 0
+    done: int = 0
 
     @property
     def cell_total_ns(self) -> int:

@@ -7,7 +7,7 @@ their number of clean repetitions, and without them the verdict is inconclusive,
 
 import enum
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
@@ -110,7 +110,7 @@ def judge(records: Sequence[Record], thresholds: Thresholds) -> Verdict:
             _check_paths(rule, known)
         held = [record for record in candidates if rule.metric in known[record.cell.lane]]
         if not held:
-            idle.append(str(rule))
+            idle += [str(rule)] if _concerns(rule, known) else []
         elif isinstance(rule, Exact):
             found.judged.update(record.cell.id for record in held)
             found.broken += [breach for record in held if (breach := _exact(rule, record)) is not None]
@@ -125,6 +125,11 @@ def judge(records: Sequence[Record], thresholds: Thresholds) -> Verdict:
         idle=tuple(idle),
         open=tuple(found.open),
     )
+
+
+def _concerns(rule: Rule, lanes: Collection[str]) -> bool:
+    """Whether a run of these lanes would be expected to come under the rule: not where it is for others."""
+    return rule.lane is None or not lanes or any(rule.for_lane(name) for name in lanes)
 
 
 def _exact(rule: Exact, record: Record) -> Breach | None:

@@ -24,10 +24,26 @@ VARIABLE = "STREAMLANES_POSTGRES_DSN"
 
 @dataclass(frozen=True)
 class Local:
-    """A server. restart: end it as a crash would and start it again; None where it is not ours to end."""
+    """A server. restart: end it as a crash would and start it again; None where it is not ours to end.
+    folder: of its data; None likewise."""
 
     dsn: str
     restart: Callable[[], None] | None
+    folder: Path | None = None
+
+    def pid(self) -> int | None:
+        """Its first process, now; None where it is not ours."""
+        if self.folder is None:
+            return None
+        return int((self.folder / "postmaster.pid").read_text().split()[0])
+
+    def drop(self, schema: str) -> None:
+        """Leave nothing of a schema."""
+        import psycopg
+        from psycopg import sql
+
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
 
 
 @contextlib.contextmanager
@@ -54,7 +70,7 @@ def postgres() -> Iterator[Local]:
             pgexec("pg_ctl", ("-w", "-m", "immediate", "-D", str(data), "restart"), where, user=user)
 
         try:
-            yield Local(server.get_uri(), restart)
+            yield Local(server.get_uri(), restart, data)
         finally:
             pgexec("pg_ctl", ("-w", "-m", "immediate", "-D", str(data), "stop"), where, user=user)
             server.cleanup()  # it keeps a list of its users, and forgets this one

@@ -28,6 +28,8 @@ GROUPS = {
     "classes, then `others`. `EventLoopBlocked` is seen and not raised: a person's function stopped its loop",
     "cpu": "of the CPU lane: speed-up, ceiling, transfer",
     "mixed": "of the mixed lane: lateness beside the work",
+    "durable": "of the durable lane: acknowledgements, syncs, bytes, and what was lost",
+    "chaos": "of the chaos lane: what kills lost or did twice, and how long the way back took",
     "missing": "path to reason, for every figure that is null",
     "quality": "path to quality, for every figure that was not simply measured",
 }
@@ -171,6 +173,31 @@ AXES = {
     "batch": ("documents", "handed over together; chosen by the cell where it is not set"),
     "load": ("cores", "what the post-processing of all calls takes, as they end; follows from `work_ms`"),
     "work_ms": ("ms", "what the post-processing of one call takes; follows from `load`"),
+    "store": (
+        "",
+        "where steps are kept, by what an answer promises: `none`, `sqlite-normal` (a loss of power can take "
+        "acknowledged steps back), `sqlite-full`, `postgres`",
+    ),
+    "group_commit": ("", "whether requests that wait share a commit; else each has its own"),
+    "sync_ms": (
+        "ms",
+        "added to each sync of the store: slept by SQLite's VFS, by PostgreSQL before each flush of its log",
+    ),
+    "architecture": ("", "how executions are carried on; `checkpoints` is `run_with_checkpoint`"),
+    "steps": ("", "super-steps of an execution; null where the time alone ends it"),
+    "run_s": (
+        "s",
+        "after which every execution ends with the step it is in; null where its steps alone end it",
+    ),
+    "state_bytes": ("B", "of a step's state, as JSON"),
+    "retry": (
+        "",
+        "what a step does about a call that was refused with 429: `none` (its execution fails), `at-once`, "
+        "`backoff` (it waits first, twice as long each time, drawn anew); null for bare steps",
+    ),
+    "point": ("", "where a worker is struck, see [durable.md](durable.md)"),
+    "strike": ("", "`kill` (SIGKILL), or `stop` (SIGSTOP past its lease, then SIGCONT)"),
+    "kills": ("", "trials of the cell in which the worker was struck"),
     "tls": ("", "whether calls go over TLS; the client verifies a certificate that was made for this run"),
     "keep_alive": (
         "",
@@ -216,6 +243,33 @@ INTERPRETER = {
     "blas_threads": "threads that BLAS was told to use before numpy was imported; null if it was not told",
     "worker_deaths": "worker processes that died; absent without them",
     "faults": "by call, why its document failed; the first 20",
+    "durability": "what an answer of the store promises; this and what follows is of the durable lane",
+    "architecture": "how executions were carried on",
+    "sqlite": "version of SQLite; absent without it",
+    "server_version": "of PostgreSQL; absent without it, and so are the three settings that follow",
+    "fsync": "whether the server syncs at all: `off` promises nothing",
+    "synchronous_commit": "whether an answer waits for the sync",
+    "wal_sync_method": "how the server syncs its log",
+    "fsync_us": "a sync in the store's folder before and after the run, medians, us; absent where the server "
+    "is somebody's own",
+    "useful_bytes": "of a step's state, as JSON",
+    "syncs": "of the store while executions ran; null where they cannot be counted",
+    "written_bytes": "in that time",
+    "stored_bytes": "what the store takes at the end",
+    "commits": "transactions, those of opening among them",
+    "requests": "in those",
+    "largest": "requests in one",
+    "locked": "times that another process had the file",
+    "retried": "transactions begun again after a lost connection",
+    "waiting_ns": "waiting for a connection, ns",
+    "calls_made": "by steps, refused ones included; absent for bare steps",
+    "redelivered": "jobs that came again (architecture `queue`)",
+    "dropped": "steps that were done by another delivery of their job before (architecture `queue`)",
+    "wakes": "wake-ups of agents (architecture `actors`)",
+    "wakes_lost": "those that went to another worker (architecture `actors`)",
+    "replies_refused": "that must not be dispatched (architecture `actors`)",
+    "parked": "agents that wait for a person (architecture `actors`)",
+    "conflicts": "changes of a row that came second (architecture `rows`)",
 }
 
 MACHINE = {
@@ -232,6 +286,7 @@ MACHINE = {
     "clock_source": "the kernel's clock",
     "softirq_apart": "whether soft interrupts are missing in process clocks; the foreign share allows for it",
     "somaxconn": "longest accept queue",
+    "allocator": "variables of the environment that change how memory is allocated; absent where none is set",
     "cgroup_cpus": "CPUs' worth of a quota",
     "cgroup_memory_bytes": "memory limit of the control group",
     "cgroup_pids": "limit of processes and threads of the control group",

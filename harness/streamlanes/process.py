@@ -4,10 +4,9 @@ import contextlib
 import http.client
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
 
 import numpy as np
 
@@ -15,28 +14,24 @@ from streamlanes import certificate, wire
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.children import Child, Gone, Launcher
-from streamlanes.facts import CallStamps, CpuReading, Facts, MemoryPass, ProviderStamps, TimedPass
+from streamlanes.facts import Facts, MemoryPass, TimedPass
+from streamlanes.hearing import CellEnded, expect, hear
 from streamlanes.lanes import lane as lane_named
-from streamlanes.lanes.base import Lane
+from streamlanes.lanes.base import Lane, Place
 from streamlanes.limits import cpu_sets
-from streamlanes.mishaps import Mishaps
+from streamlanes.pass_clocks import PassClocks, spent_ns
+from streamlanes.pass_tables import Tables
+from streamlanes.placing import placed_for, server_processes
 from streamlanes.probe.cpu import process_cpu_ns
-from streamlanes.probe.host import HostReading, read_host, spin_ms
+from streamlanes.probe.host import HostReading, read_host
 from streamlanes.probe.memory import MemoryReading, read_memory
 from streamlanes.probe.smaps import read_mappings
+from streamlanes.probe.speed import Speed
 from streamlanes.probe.stacks import tree_stacks
 from streamlanes.probe.tree import members
 from streamlanes.providers import Providers, Wanted, providers
 from streamlanes.record import Status, StatusName
-from streamlanes.samples import (
-    ORIGIN,
-    RELEASED,
-    Table,
-    call_columns,
-    lane_columns,
-    provider_columns,
-    schedule_columns,
-)
+from streamlanes.samples import ORIGIN, RELEASED
 from streamlanes.workload import Ns, Schedule, build
 
 now_ns = time.perf_counter_ns
@@ -49,53 +44,15 @@ SETTLE_S = 0.2
 RELEASE_S = 60.0
 
 
-class CellEnded(Exception):
-    """The cell came to no figures; `status` says why."""
-
-    def __init__(self, status: Status) -> None:
-        super().__init__(status.reason)
-        self.status = status
-
-
 def provider_ports(calls: int, somaxconn: int, processes: int) -> int:
     """Ports of each provider process: enough backlog for all calls at once."""
     return -(-calls // (max(1, somaxconn) * processes))
 
 
-class Tables:
-    """The three shared tables of a pass, and what went wrong in words. own: columns that a lane's job stamps
-    besides."""
-
-    def __init__(self, schedule: Schedule, own: Sequence[str] = ()) -> None:
-        size = (schedule.calls, schedule.tokens)
-        self.schedule = Table.create("schedule", schedule_columns(*size))
-        self.calls = Table.create("calls", (*call_columns(*size), *lane_columns(own, schedule.calls)))
-        self.provider = Table.create("provider", provider_columns(*size))
-        self.mishaps = Mishaps.create()
-        for name, values in (
-            ("start", schedule.start_ns),
-            ("first", schedule.first),
-            ("offset", schedule.offset_ns),
-        ):
-            np.asarray(self.schedule[name])[:] = values
-
-    def stamps(self) -> tuple[CallStamps, ProviderStamps, dict[str, Ns]]:
-        """Copies of all columns, as they are now; the lane's own by name."""
-        calls = {name: np.array(self.calls[name]) for name, _ in self.calls.columns}
-        sent = {name: np.array(self.provider[name]) for name, _ in self.provider.columns}
-        own = {name: calls.pop(name) for name in list(calls) if name not in CallStamps.__dataclass_fields__}
-        return CallStamps(**calls), ProviderStamps(**sent), own
-
-    def close(self) -> None:
-        """Give the memory back."""
-        for table in (self.schedule, self.calls, self.provider):
-            table.close()
-        self.mishaps.close()
-
-
 @dataclass(frozen=True)
 class Up:
-    """A pass at `ready`: the cell's process, its tree, tables and provider, what its interpreter is."""
+    """A pass at `ready`: the cell's process, its tree, tables and provider, what its interpreter is, and the
+    processes of a server that runs for it."""
 
     child: Child
     pids: tuple[int, ...]
@@ -103,6 +60,7 @@ class Up:
     providers: Providers | None
     startup_s: float
     interpreter: Mapping[str, object]
+    server: tuple[int, ...] = ()
 
 
 class Bench:
@@ -127,6 +85,7 @@ class Bench:
         self.sets = cpu_sets()
         self._somaxconn = somaxconn
         self._softirq_apart = softirq_apart
+        self._speed = Speed()
         self._bare_bytes: dict[str, int | None] = {}
 
     @cached_property
@@ -171,24 +130,25 @@ class Bench:
         memory: MemoryPass | str = "the cell was over before its memory could be read"
         bare_bytes = self.bare_bytes(cell.axes.python) if reads else None
         beside = [self._beside(cell)]
-        spin_before = spin_ms()
+        spin_before = self._speed.look()
         with self._up(cell, schedule, hold=False) as up:
             ready = (read_host(), read_memory(up.pids)) if reads else None
-            cpu = _Cpu(up)
+            progress = up.tables.calls[lane.progress] if lane.progress else None
+            cpu = PassClocks(up.pids, up.providers, up.server, progress)
             host, ours = read_host(), self._ours_ns()
             readings = [cpu.read()]
             origin_ns = _go(up)
             until_ns = origin_ns + int(budget_s * 1e9)
             word = None
             while word is None and now_ns() < until_ns:
-                word = _hear(up.child, min(READING_S, (until_ns - now_ns()) / 1e9))
+                word = hear(up.child, min(READING_S, (until_ns - now_ns()) / 1e9))
                 readings.append(cpu.read())
             over_ns = now_ns()
             after, ours = read_host(), self._ours_ns() - ours
             if up.providers and (ending := up.providers.ended()):
                 raise CellEnded(Status(StatusName.CRASHED, ending))
             if word is not None:
-                _expect(word, "drained")
+                expect(word, "drained")
             else:
                 up.child.halt()  # a call that ends while its stamps are copied would have half of them
             calls, sent, own = up.tables.stamps()
@@ -209,7 +169,7 @@ class Bench:
             over_ns=over_ns,
             host=(host, after),
             ours_ns=ours + spent_ns(readings) + self._softirq_ns(host, after),
-            spin_ms=(spin_before, spin_ms()),
+            spin_ms=(spin_before, self._speed.look()),
             provider_stats=stats,
             interpreter=word["facts"] if word else up.interpreter,
             gc=word["gc"] if word else {},
@@ -236,10 +196,10 @@ class Bench:
                     while (held := int(((got[first] > 0) & (end == 0)).sum())) < schedule.calls:
                         if now_ns() > until_ns:
                             return f"only {held:,} of {schedule.calls:,} calls in flight after {wait_s:.0f} s"
-                        if word := _hear(up.child, READING_S):
+                        if word := hear(up.child, READING_S):
                             if word["word"] == "drained":
                                 return "all calls had ended before memory was read"
-                            _expect(word, "")
+                            expect(word, "")
                 finally:
                     del got, end
                 time.sleep(SETTLE_S)
@@ -250,7 +210,7 @@ class Bench:
                 up.tables.schedule["header"][RELEASED] = 1
                 if up.providers:
                     up.providers.release()
-                if _hear(up.child, RELEASE_S):
+                if hear(up.child, RELEASE_S):
                     up.child.say("exit")
         except CellEnded as ended:
             return f"memory pass: {ended.status.reason}"
@@ -272,8 +232,10 @@ class Bench:
     def _up(self, cell: Cell, schedule: Schedule, hold: bool) -> Iterator[Up]:
         """A fresh provider and a fresh cell at `ready`; all gone at the end of the block."""
         with contextlib.ExitStack() as stack:
-            tables = Tables(schedule, self._lane(cell).columns)
+            lane = self._lane(cell)
+            tables = Tables(schedule, lane.columns, lane.rows)
             stack.callback(tables.close)
+            placed = stack.enter_context(placed_for(lane, cell))
             serving = None
             if cell.client_info.network:
                 processes = self.sets.provider_processes
@@ -295,21 +257,28 @@ class Bench:
             argv = [self._python(cell.axes.python), "-P", "-m", "streamlanes.cell"]
             child = Child(self.launcher, argv, self.sets.cell)
             stack.callback(child.end, grace_s=0.5)
-            child.say(self._spec(cell, schedule, tables, serving, hold))
-            word = _hear(child, START_S)
+            child.say(self._spec(cell, schedule, tables, serving, hold, placed))
+            word = hear(child, START_S)
             if word is None:
                 raise CellEnded(Status(StatusName.CRASHED, f"not ready after {START_S:.0f} s"))
-            _expect(word, "ready")
+            expect(word, "ready")
             startup_s = (now_ns() - began) / 1e9
-            yield Up(child, members(child.pid), tables, serving, startup_s, word["facts"])
+            server = server_processes(placed.server)
+            yield Up(child, members(child.pid), tables, serving, startup_s, word["facts"], server)
 
-    def _spec(
-        self, cell: Cell, schedule: Schedule, tables: Tables, serving: Providers | None, hold: bool
+    def _spec(  # all that a cell is told
+        self,
+        cell: Cell,
+        schedule: Schedule,
+        tables: Tables,
+        serving: Providers | None,
+        hold: bool,
+        placed: Place,
     ) -> dict[str, object]:
         backend, lane = BACKENDS[cell.backend], self._lane(cell)
         return {
             "job": lane.job,
-            "setting": lane.asks.setting(cell, schedule) if lane.asks else {},
+            "setting": {**(lane.asks.setting(cell, schedule) if lane.asks else {}), **placed.told},
             "backend": backend.target,
             "client": cell.client_info.forms[backend.waits],
             "libraries": cell.client_info.libraries,
@@ -357,7 +326,7 @@ class Bench:
             program = "import sys; print('{}', flush=True); sys.stdin.read()"
             child = Child(self.launcher, [path, "-P", "-c", program], self.sets.cell)
             try:
-                up = _hear(child, START_S) is not None
+                up = hear(child, START_S) is not None
                 self._bare_bytes[path] = read_memory((child.pid,)).pss_bytes if up else None
             finally:
                 child.end()
@@ -407,49 +376,9 @@ def _at_end(
     )
 
 
-def spent_ns(readings: Sequence[CpuReading]) -> int:
-    """CPU of cell and provider from the first reading to the last."""
-    first, last = readings[0], readings[-1]
-    return last.cell_total_ns - first.cell_total_ns + last.provider_ns - first.provider_ns
-
-
-class _Cpu:
-    """CPU clocks of a pass, read from outside. A process that ended keeps its last reading."""
-
-    def __init__(self, up: Up) -> None:
-        self._pids: Sequence[int] = up.pids
-        self._providers = up.providers
-        self._last: dict[int, int] = {}
-
-    def read(self) -> CpuReading:
-        """All clocks now."""
-        for pid in self._pids:
-            with contextlib.suppress(ProcessLookupError):
-                self._last[pid] = process_cpu_ns(pid)
-        provider_ns = self._providers.cpu_ns() if self._providers else 0
-        return CpuReading(now_ns(), dict(self._last), provider_ns)
-
-
 def _go(up: Up) -> int:
     """Set the origin and tell the cell; returns the origin."""
     origin_ns = now_ns() + LEAD_NS
     up.tables.schedule["header"][ORIGIN] = origin_ns
     up.child.say("go")
     return origin_ns
-
-
-def _hear(child: Child, timeout_s: float) -> dict[str, Any] | None:
-    try:
-        return child.hear(max(0.0, timeout_s))
-    except Gone as gone:
-        raise CellEnded(Status(StatusName.CRASHED, str(gone))) from None
-
-
-def _expect(word: Mapping[str, Any], expected: str) -> None:
-    """Raise CellEnded unless the word is the expected one."""
-    if word["word"] == expected:
-        return
-    reason = str(word.get("reason", f"said {word['word']!r}"))
-    if word["word"] == "refused":
-        raise CellEnded(Status(StatusName.UNSUPPORTED, reason, int(word["reached"])))
-    raise CellEnded(Status(StatusName.CRASHED, reason))

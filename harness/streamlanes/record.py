@@ -1,7 +1,8 @@
 """The record: what one cell measured, as it stands in records.jsonl, one JSON object a line.
 
 Schema history
-  streamlanes.cell/1  first version. Groups `cpu` and `mixed` came later: of their lanes, absent elsewhere.
+  streamlanes.cell/1  first version. Groups `cpu`, `mixed`, `durable` and `chaos` came later: of their
+  lanes, absent elsewhere.
 
 Rules every reader may rely on: a figure that was wanted and not obtained is `null` and has its
 reason under `missing`; a path that is absent belongs to another lane; `quality` names every figure
@@ -111,7 +112,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     interpreter: what the measured process reported of itself (loop class, GIL, stack size, ...).
     errors: class -> what jobs raised (and `EventLoopBlocked`, which is seen and not raised); the first few
     classes, the others counted together. missing: path -> reason, for every null figure. quality: path ->
-    how it was obtained. cpu, mixed: of the lane of that name, absent in the others' records.
+    how it was obtained. cpu, mixed, durable, chaos: of the lane of that name, absent in the
+    others' records.
     """
 
     schema: str = SCHEMA
@@ -130,6 +132,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     errors: dict[str, Error] = {}
     cpu: Figures | msgspec.UnsetType = msgspec.UNSET
     mixed: Figures | msgspec.UnsetType = msgspec.UNSET
+    durable: Figures | msgspec.UnsetType = msgspec.UNSET
+    chaos: Figures | msgspec.UnsetType = msgspec.UNSET
     missing: dict[str, str] = {}
     quality: dict[str, Quality] = {}
 

@@ -24,18 +24,7 @@ def record(cell: Cell, lane: Lane, machine: Mapping[str, Any], facts: Facts) -> 
     """The record of a cell that ran to its end or to its budget."""
     view = lane.view(facts)
     _check_accounts(facts)
-    groups: dict[str, dict[str, Any]] = {}
-    missing: dict[str, str] = {}
-    quality: dict[str, Quality] = {}
-    for metric in lane.metrics:
-        figure = metric.of(view)
-        if isinstance(figure, Missing):
-            missing[metric.path] = figure.reason
-            _put(groups, metric.path, None)
-            continue
-        if metric.quality is not Quality.MEASURED:
-            quality[metric.path] = metric.quality
-        _put(groups, metric.path, figure)
+    groups, missing, quality = _figures(lane, view)
     groups["provider"] = provider(facts)
     return Record(
         cell=info(cell, facts.timed.interpreter),
@@ -48,6 +37,36 @@ def record(cell: Cell, lane: Lane, machine: Mapping[str, Any], facts: Facts) -> 
         quality=quality,
         **_grouped(groups),
     )
+
+
+def record_of(cell: Cell, lane: Lane, machine: Mapping[str, Any], view: Any) -> Record:
+    """The record of a cell that was no jobs under a backend (Lane.measured_by), from its view."""
+    groups, missing, quality = _figures(lane, view)
+    return Record(
+        cell=info(cell, {}),
+        machine=dict(machine),
+        status=Status(StatusName.OK),
+        missing=missing,
+        quality=quality,
+        **_grouped(groups),
+    )
+
+
+def _figures(lane: Lane, view: Any) -> tuple[dict[str, dict[str, Any]], dict[str, str], dict[str, Quality]]:
+    """Every metric of the lane in its group, the reasons of those that are null, how others were obtained."""
+    groups: dict[str, dict[str, Any]] = {}
+    missing: dict[str, str] = {}
+    quality: dict[str, Quality] = {}
+    for metric in lane.metrics:
+        figure = metric.of(view)
+        if isinstance(figure, Missing):
+            missing[metric.path] = figure.reason
+            _put(groups, metric.path, None)
+            continue
+        if metric.quality is not Quality.MEASURED:
+            quality[metric.path] = metric.quality
+        _put(groups, metric.path, figure)
+    return groups, missing, quality
 
 
 def _check_accounts(facts: Facts) -> None:

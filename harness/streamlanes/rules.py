@@ -30,11 +30,15 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     arrival: Names | None = None
     status: StatusName | list[StatusName] = StatusName.OK
 
+    def for_lane(self, name: str) -> bool:
+        """Whether the filter lets this lane through."""
+        return _allows(self.lane, name)
+
     def applies(self, record: Record) -> bool:
         """Whether the filters let this record through."""
         cell = record.cell
         return (
-            _allows(self.lane, cell.lane)
+            self.for_lane(cell.lane)
             and _allows(self.backend, cell.backend)
             and _allows(self.client, cell.client)
             and _allows(self.workload, cell.workload)

@@ -1,28 +1,15 @@
 """The plan of kills and the counting: pure."""
 
 from collections import Counter
+from dataclasses import fields
 
 import pytest
 
-from streamlanes.chaos.plan import (
-    ChaosPlan,
-    Control,
-    Counts,
-    How,
-    Kill,
-    Size,
-    Trial,
-    Verdict,
-    counted,
-    expected_total,
-)
+from streamlanes.chaos.plan import ChaosPlan, Control, Counts, How, Kill, Scenario, Trial, Verdict
+from streamlanes.chaos.scenarios import SCENARIOS, places, played
 from streamlanes.durable.points import Point
 
-SIZE = Size(executions=2, steps=2)
-NAMES = ["a", "b"]
-KEPT = {name: [{"total": 1}, {"total": 3}] for name in NAMES}
-LEDGER = {f"{prefix}{name}/{step}": 1 for prefix in ("", "mail ") for name in NAMES for step in range(2)}
-BEGUN = [(name, step) for name in NAMES for step in range(2)]
+STEPS = places([Scenario.STEPS])
 
 
 def trial(kill: Kill, struck: bool = True, counts: Counts | None = None) -> Trial:
@@ -37,46 +24,26 @@ def carried_out(plan: ChaosPlan, strikes: object = lambda kill: True) -> list[Tr
 
 
 def test_every_point_is_killed_and_stopped_evenly_on_each_store():
-    pairs = len(Point) * len(How)
-    done = carried_out(ChaosPlan(3 * pairs, ["sqlite", "postgres"]))
+    pairs = len(STEPS) * len(How)
+    done = carried_out(ChaosPlan(3 * pairs, ["sqlite", "postgres"], STEPS))
     by = Counter((one.kill.store, one.kill.point, one.kill.how) for one in done)
     assert len(by) == 2 * pairs
     assert set(by.values()) == {3}
 
 
 def test_a_plan_is_its_seed():
-    assert carried_out(ChaosPlan(20, ["sqlite"], seed=1)) == carried_out(ChaosPlan(20, ["sqlite"], seed=1))
-    assert carried_out(ChaosPlan(20, ["sqlite"], seed=1)) != carried_out(ChaosPlan(20, ["sqlite"], seed=2))
+    assert carried_out(ChaosPlan(20, ["sqlite"], STEPS, seed=1)) == carried_out(
+        ChaosPlan(20, ["sqlite"], STEPS, seed=1)
+    )
+    assert carried_out(ChaosPlan(20, ["sqlite"], STEPS, seed=1)) != carried_out(
+        ChaosPlan(20, ["sqlite"], STEPS, seed=2)
+    )
 
 
 def test_a_kill_that_did_not_strike_is_made_up_for():
-    done = carried_out(ChaosPlan(10, ["sqlite"]), lambda kill: kill.number % 2)
+    done = carried_out(ChaosPlan(10, ["sqlite"], STEPS), lambda kill: kill.number % 2)
     assert sum(one.struck for one in done) == 10
     assert len(done) == 20
-
-
-def test_all_well_is_clean():
-    assert counted(SIZE, NAMES, KEPT, NAMES, LEDGER, BEGUN) == Counts()
-    assert expected_total(2) == 3
-
-
-@pytest.mark.parametrize(
-    ("changed", "expected"),
-    [
-        ({"ledger": {**LEDGER, "a/0": 3}}, Counts(duplicated=2)),
-        ({"ledger": {**LEDGER, "mail b/1": 2}}, Counts(duplicated=1)),
-        ({"ledger": {**LEDGER, "mail b/1": 0}}, Counts(lost=1)),
-        ({"ledger": {**LEDGER, "b/1": 0}}, Counts(lost=1, false_done=1)),
-        ({"kept": {**KEPT, "b": [{"total": 1}]}}, Counts(lost=1, false_done=1)),
-        ({"kept": {**KEPT, "b": [{"total": 1}]}, "done": ["a"]}, Counts(lost=1, unfinished=1)),
-        ({"kept": {**KEPT, "b": [{"total": 1}, {"total": 4}]}}, Counts(false_done=1)),
-        ({"begun": [*BEGUN, ("a", 1), ("a", 1)]}, Counts(redone=2)),
-    ],
-)
-def test_each_fault_is_counted(changed: dict[str, object], expected: Counts):
-    facts = {"kept": KEPT, "done": NAMES, "ledger": LEDGER, "begun": BEGUN, **changed}
-    assert counted(SIZE, NAMES, **facts) == expected
-    assert counted(SIZE, NAMES, **facts).clean == (expected == Counts(redone=expected.redone))
 
 
 def test_a_verdict_needs_clean_trials_and_sharp_controls():
@@ -91,3 +58,25 @@ def test_a_verdict_needs_clean_trials_and_sharp_controls():
     assert not Verdict([good, bad], [sharp]).passed
     assert Verdict([good, bad], []).counts == Counts(duplicated=1, redone=3)
     assert Verdict([good, trial(kill, struck=False)], []).kills == 1
+
+
+def test_a_plan_may_be_of_one_point_and_one_signal():
+    done = carried_out(ChaosPlan(5, ["sqlite"], [(Scenario.STEPS, Point.IN_COMMIT)], hows=(How.STOP,)))
+    assert {(one.kill.point, one.kill.how) for one in done} == {(Point.IN_COMMIT, How.STOP)}
+    assert len({one.kill.hit for one in done}) > 1, "at another passage each time"
+
+
+def test_every_scenario_is_struck_at_each_of_its_points():
+    ways = places(list(Scenario))
+    done = carried_out(ChaosPlan(len(ways) * len(How), ["sqlite"], ways))
+    struck = Counter((one.kill.scenario, one.kill.point, one.kill.how) for one in done)
+    assert struck == {(scenario, point, how): 1 for scenario, point in ways for how in How}
+    assert {scenario for scenario, _ in ways} == set(Scenario) == set(SCENARIOS)
+    assert {point for _, point in ways} == set(Point), "every point is somewhere"
+    assert all(len(set(played(scenario).points)) == len(played(scenario).points) for scenario in Scenario)
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(Counts) if each.name != "redone"])
+def test_whatever_went_wrong_is_not_clean(name: str):
+    assert not Counts(**{name: 1}).clean
+    assert Counts(redone=1).clean

@@ -162,10 +162,10 @@ def test_a_worker_that_slept_past_its_lease_records_nothing(database: SQLite, gu
 
 
 def test_an_effect_whose_record_finds_no_room_is_taken_back(tmp_path: Path):
-    database = SQLite(tmp_path / "small.db", max_bytes=80_000)
+    database = SQLite(tmp_path / "small.db", max_bytes=250_000)
     world = World(Guard.UNDO)
     big = Effect(
-        "pay", lambda ref, _: world.perform(ref, None) and Answer("x" * 100_000), Guard.UNDO, undo=world.undo
+        "pay", lambda ref, _: world.perform(ref, None) and Answer("x" * 500_000), Guard.UNDO, undo=world.undo
     )
     with pytest.raises(Full, match="execution a"):
         drive(Effects(database).once(claimed(database), KEY, big, None, Blocking()))

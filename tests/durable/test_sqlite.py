@@ -13,6 +13,7 @@ import pytest
 
 from durable_checks import StoreChecks, claimed, row
 from durable_claimer import claim_until_none_is_left
+from durable_people import PeopleChecks
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Database, Work
 from streamlanes.durable.errors import (
@@ -37,8 +38,8 @@ def database(tmp_path: Path) -> Iterator[SQLite]:
     made.close()
 
 
-class TestSQLite(StoreChecks):
-    """See StoreChecks."""
+class TestSQLite(StoreChecks, PeopleChecks):
+    """See StoreChecks and PeopleChecks."""
 
 
 def test_it_waits_for_the_disk_unless_told_otherwise(tmp_path: Path):
@@ -145,7 +146,7 @@ def test_a_store_is_refused_after_a_fork(database: Database):
 
 
 def test_a_full_disk_is_named_and_nothing_is_lost(tmp_path: Path):
-    database = SQLite(tmp_path / "s.db", max_bytes=200_000)
+    database = SQLite(tmp_path / "s.db", max_bytes=300_000)
     store, lease = Checkpoints(database), claimed(database)
     futures = [store.append(lease, row(step, "a", b"x" * 10_000)) for step in range(100)]
     kept = sum(future.exception() is None for future in futures)
@@ -164,13 +165,15 @@ def test_a_damaged_file_is_named(tmp_path: Path):
     with pytest.raises(Corrupt, match=r"s\.db is damaged .*restore it from a copy"):
         SQLite(path)
     path.unlink()
+    SQLite(path).close()
+    tables = path.stat().st_size
     database = SQLite(path)
     store, lease = Checkpoints(database), claimed(database)
     for step in range(200):
         store.append(lease, row(step, "a", b"x" * 1000)).result()
     database.close()
     data = path.read_bytes()
-    path.write_bytes(data[:20_000] + b"\xff" * (len(data) - 20_000))
+    path.write_bytes(data[:tables] + b"\xff" * (len(data) - tables))
     database = SQLite(path)
     with pytest.raises((Corrupt, StateError)) as caught:
         Checkpoints(database).history("a")
@@ -217,3 +220,25 @@ def test_processes_share_a_file(tmp_path: Path):
     assert Leases(database).open() == 0
     assert all(len(Checkpoints(database).history(f"e{number}")) == 5 for number in range(20))
     database.close()
+
+
+def test_a_file_of_an_older_version_is_brought_up_to_this_one(tmp_path: Path):
+    """Version 1 had executions without a version, and an index by status alone."""
+    old = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+    old.execute(
+        "CREATE TABLE executions (thread_id TEXT PRIMARY KEY, status TEXT NOT NULL, owner TEXT NOT NULL, "
+        "token TEXT NOT NULL, epoch BIGINT NOT NULL, expires REAL NOT NULL, lease_s REAL NOT NULL)"
+    )
+    old.execute("CREATE INDEX claimable ON executions (status, expires)")
+    old.execute("INSERT INTO executions VALUES ('a', 'open', '', '', 3, 0, 0)")
+    old.execute("PRAGMA user_version = 1")
+    old.close()
+    for _ in range(2):
+        database = SQLite(tmp_path / "s.db")
+        found = Leases(database).claim("a", "w", 600.0).result()
+        assert found is not None
+        assert Leases(database).version("a") == 1
+        assert Leases(database, 2).claim_any("w").result() is None
+        Leases(database).release(found.lease).result()
+        database.close()
+    assert found.lease.epoch == 5

@@ -9,10 +9,10 @@ from streamlanes.cells import Axes, Cell, check
 from streamlanes.conduct import forbid, need
 from streamlanes.errors import UserError
 from streamlanes.fitting import crew_of
+from streamlanes.hearing import CellEnded
 from streamlanes.interpreters import Interpreter
 from streamlanes.lanes import LANES, lane
 from streamlanes.lanes.base import Crew
-from streamlanes.process import CellEnded
 from streamlanes.profile import Wishes, load
 from streamlanes.record import StatusName
 from streamlanes.workload import build

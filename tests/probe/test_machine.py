@@ -3,7 +3,7 @@ import platform
 
 import pytest
 
-from streamlanes.probe.machine import fingerprint, machine, parse_cpuinfo, slug
+from streamlanes.probe.machine import allocator, fingerprint, machine, parse_cpuinfo, slug
 from trees import write_tree
 
 HERE = {
@@ -55,6 +55,18 @@ def test_facts_from_files(tmp_path):
 
 def test_cpuinfo_of_a_cpu_without_a_name():
     assert parse_cpuinfo("processor\t: 0\nBogoMIPS\t: 50.00\n").get("model name") is None
+
+
+def test_what_the_environment_says_to_the_allocator_is_told_without_folders():
+    said = {
+        "LD_PRELOAD": "/opt/lib/libjemalloc.so.2",
+        "MALLOC_ARENA_MAX": "2",
+        "HOME": "/root",
+        "PYTHONMALLOC": "",
+    }
+    assert allocator(said) == "LD_PRELOAD=libjemalloc.so.2 MALLOC_ARENA_MAX=2"
+    assert allocator({"HOME": "/root"}) == ""
+    assert fingerprint({**HERE, "allocator": "MALLOC_ARENA_MAX=2"}) != fingerprint(HERE)
 
 
 def test_fingerprint_is_stable_and_ignores_the_order_of_keys():

@@ -12,8 +12,9 @@ import own_kernels
 from commands import records, run
 from streamlanes.cells import Axes, Cell
 from streamlanes.cpu.texts import Texts
+from streamlanes.hearing import CellEnded
 from streamlanes.lanes.cpu import LANE
-from streamlanes.process import Bench, CellEnded
+from streamlanes.process import Bench
 from streamlanes.record import FlagName, Record, StatusName
 from streamlanes.recording import record
 

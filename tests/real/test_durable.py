@@ -11,8 +11,10 @@ import pytest
 from commands import left_behind, run
 from streamlanes import durable_cli
 from streamlanes.chaos.cells import run_killed
-from streamlanes.chaos.plan import How, Kill, Size, Trial
-from streamlanes.chaos.trial import place, run_trial
+from streamlanes.chaos.place import place
+from streamlanes.chaos.plan import How, Kill, Scenario, Size, Trial
+from streamlanes.chaos.scenarios import played
+from streamlanes.chaos.trial import run_trial
 from streamlanes.children import Launcher
 from streamlanes.durable import postgres
 from streamlanes.durable.points import Point
@@ -27,7 +29,9 @@ def test_thirty_kills_lose_nothing_and_the_controls_do(tmp_path: Path):
     trials = [one["trial"] for one in said if "trial" in one]
     struck = Counter((one["kill"]["point"], one["kill"]["how"]) for one in trials if one["struck"])
     assert struck.total() == 30
-    assert len(struck) >= len(Point) * len(How) - 2, "nearly every point, killed and stopped"
+    assert len(struck) >= len(played(Scenario.STEPS).points) * len(How) - 2, (
+        "nearly every point, killed and stopped"
+    )
     (verdict,) = [one["verdict"] for one in said if "verdict" in one]
     wrong = ("lost", "duplicated", "false_done", "unfinished")
     assert [verdict[name] for name in wrong] == [0, 0, 0, 0]
@@ -116,6 +120,7 @@ def test_killed_runs_repeat_no_cell_and_lose_none(tmp_path: Path):
     [
         (["chaos", "--store", "sqlit"], "did you mean 'sqlite'?"),
         (["chaos", "--target", "runs"], "did you mean 'run'?"),
+        (["chaos", "--scenario", "rainbw"], "did you mean 'rainbow'?"),
         (["chaos", "--kills", "0"], "--kills"),
         (["effects", "--url", "localhost:80"], "begins with http:// or https://"),
         (["effects", "--ledger", "http://x/"], "name that with --url"),

@@ -12,8 +12,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from agent_checks import AgentChecks
 from commands import run
 from durable_checks import StoreChecks, claimed, row
+from durable_people import PeopleChecks
+from replay_checks import ReplayChecks
 from streamlanes.durable import postgres as module
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Transaction, Work
@@ -52,8 +55,16 @@ def database(server: Local, schema: str) -> Iterator[Postgres]:
     made.close()
 
 
-class TestPostgres(StoreChecks):
-    """See StoreChecks."""
+class TestPostgres(StoreChecks, PeopleChecks):
+    """See StoreChecks and PeopleChecks."""
+
+
+class TestReplay(ReplayChecks):
+    """See ReplayChecks."""
+
+
+class TestAgents(AgentChecks):
+    """See AgentChecks."""
 
 
 def test_waiting_for_a_connection_is_a_phase_of_its_own(server: Local, schema: str):
@@ -174,3 +185,26 @@ def test_kills_lose_nothing(server: Local, tmp_path: Path, monkeypatch: pytest.M
     assert done.returncode == 0, done.stdout + done.stderr
     verdict = json.loads(done.stdout.splitlines()[-1])["verdict"]
     assert (verdict["kills"], verdict["passed"]) == (2, True)
+
+
+def test_a_schema_of_an_older_version_is_brought_up_to_this_one(server: Local, schema: str):
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        for statement in (
+            f"CREATE SCHEMA {schema}",
+            f"CREATE TABLE {schema}.tables (version BIGINT NOT NULL)",
+            f"INSERT INTO {schema}.tables VALUES (1)",
+            f"CREATE TABLE {schema}.executions (thread_id TEXT PRIMARY KEY, status TEXT NOT NULL, "
+            "owner TEXT NOT NULL, token TEXT NOT NULL, epoch BIGINT NOT NULL, "
+            "expires DOUBLE PRECISION NOT NULL, lease_s DOUBLE PRECISION NOT NULL)",
+            f"INSERT INTO {schema}.executions VALUES ('a', 'open', '', '', 3, 0, 0)",
+        ):
+            connection.execute(statement.encode())
+    for _ in range(2):
+        database = Postgres(server.dsn, schema=schema)
+        assert Leases(database).version("a") == 1
+        database.close()
+    database = Postgres(server.dsn, schema=schema)
+    found = Leases(database).claim("a", "w", 600.0).result()
+    assert found is not None
+    assert found.lease.epoch == 4
+    database.close()

@@ -55,6 +55,15 @@ def test_the_ways_of_cpu_work_look_apart_whatever_the_backend() -> None:
     assert set(style.OFFLOADS) == set(OFFLOADS)
 
 
+def test_a_store_looks_the_same_under_every_backend_and_paler_without_group_commit() -> None:
+    shared = [look(Line(backend, (("store", "sqlite-full"),))) for backend in ("asyncio", "threads")]
+    assert shared[0] == shared[1] == style.STORES["sqlite-full"]
+    alone = look(Line("asyncio", (("group_commit", "off"), ("store", "sqlite-full"))))
+    assert alone.marker == shared[0].marker
+    assert lightness(alone.colour) > lightness(shared[0].colour)
+    assert alone.dashes != shared[0].dashes
+
+
 def test_every_way_to_be_stopped_has_a_mark_that_no_backend_has() -> None:
     assert set(STOPPED_MARKS) == set(StatusName) - {StatusName.OK}
     assert not set(STOPPED_MARKS.values()) & {one.marker for one in LOOKS.values()}

@@ -9,7 +9,6 @@ import enum
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from streamlanes.durable.points import Point
 
@@ -19,6 +18,24 @@ NOT_TESTED = "a process crash is not a power loss: the operating system kept wha
 MOST_HITS = {Point.IN_HEARTBEAT: 1}
 """How late a strike may come; a heartbeat comes only once or twice in a trial."""
 HITS = 8
+
+
+class Scenario(enum.StrEnum):
+    """What the killed workers do; see scenarios/."""
+
+    STEPS = "steps"  # agents with effects and messages
+    APPROVAL = "approval"  # agents that ask a person before each effect
+    RAINBOW = "rainbow"  # agents of two runtime versions at once
+    REPLAY = "replay"  # workflows of activities and readings, over their logs
+    QUEUE = "queue"  # agents that write to each other
+
+
+OWN_COUNTS = {
+    "asked_again": Scenario.APPROVAL,
+    "unapproved": Scenario.APPROVAL,
+    "wrong_version": Scenario.RAINBOW,
+}
+"""Counts that only one scenario can raise."""
 
 
 class How(enum.StrEnum):
@@ -37,6 +54,7 @@ class Kill:
     how: How
     hit: int
     store: str
+    scenario: Scenario = Scenario.STEPS
 
 
 @dataclass(frozen=True)
@@ -74,6 +92,9 @@ class Counts:
     lost: effects, messages and checkpoints that are not there. duplicated: effects and messages that
     happened more than once, each time beyond the first. redone: steps that were begun again.
     false_done: executions called done that are not complete. unfinished: executions not done in time.
+    asked_again: requests to a person beyond the first, where no policy wants that. unapproved: effects that
+    happened though a person had not approved them. wrong_version: steps and checkpoints of another
+    runtime version than their execution began with.
     """
 
     lost: int = 0
@@ -81,11 +102,14 @@ class Counts:
     redone: int = 0
     false_done: int = 0
     unfinished: int = 0
+    asked_again: int = 0
+    unapproved: int = 0
+    wrong_version: int = 0
 
     @property
     def clean(self) -> bool:
         """Whether nothing went wrong. What was redone did not: it costs time only."""
-        return not (self.lost or self.duplicated or self.false_done or self.unfinished)
+        return not any(count for name, count in asdict(self).items() if name != "redone")
 
 
 @dataclass(frozen=True)
@@ -125,17 +149,23 @@ class Control:
 
 
 class ChaosPlan:
-    """Kills over every point and both signals, evenly, in seeded order; on each store in turn.
+    """Kills over every place and both signals, evenly, in seeded order; on each store in turn.
 
-    A kill whose worker never passed the point does not count, and another one takes its place.
+    places: scenarios with their points. A kill whose worker never passed the point does not count, and
+    another one takes its place.
     """
 
     def __init__(
-        self, kills: int, stores: Sequence[str], seed: int = 1, points: Sequence[Point] = tuple(Point)
+        self,
+        kills: int,
+        stores: Sequence[str],
+        places: Sequence[tuple[Scenario, Point]],
+        seed: int = 1,
+        hows: Sequence[How] = tuple(How),
     ) -> None:
         self._kills = kills
         self._draw_seed = seed
-        self._pairs = [(point, how) for point in points for how in How]
+        self._ways = [(scenario, point, how) for scenario, point in places for how in hows]
         self._stores = stores
 
     def next(self, done: Sequence[Trial]) -> Kill | None:
@@ -146,11 +176,11 @@ class ChaosPlan:
         """The kill with number `begun`, if `struck` are not enough yet."""
         if struck >= self._kills * len(self._stores):
             return None
-        block, place = divmod(begun // len(self._stores), len(self._pairs))
-        pairs = random.Random(f"{self._draw_seed} {block}").sample(self._pairs, len(self._pairs))
-        point, how = pairs[place]
+        block, place = divmod(begun // len(self._stores), len(self._ways))
+        ways = random.Random(f"{self._draw_seed} {block}").sample(self._ways, len(self._ways))
+        scenario, point, how = ways[place]
         hit = random.Random(f"{self._draw_seed} {begun}").randint(1, MOST_HITS.get(point, HITS))
-        return Kill(begun, point, how, hit, self._stores[begun % len(self._stores)])
+        return Kill(begun, point, how, hit, self._stores[begun % len(self._stores)], scenario)
 
 
 @dataclass(frozen=True)
@@ -176,40 +206,3 @@ class Verdict:
     def passed(self) -> bool:
         """Whether nothing went wrong, and each control showed what it is for."""
         return self.counts.clean and all(control.as_expected for control in self.controls)
-
-
-def expected_total(steps: int) -> int:
-    """What the state of a finished execution adds up to."""
-    return steps * (steps + 1) // 2
-
-
-def counted(
-    size: Size,
-    names: Sequence[str],
-    kept: Mapping[str, Sequence[Mapping[str, Any]]],
-    done: Sequence[str],
-    ledger: Mapping[str, int],
-    begun: Sequence[tuple[str, int]],
-) -> Counts:
-    """What a trial came to.
-
-    kept: states by execution, in the order of their steps. done: executions that a store or a worker
-    calls done. ledger: how often each effect happened. begun: every step that any worker began.
-    """
-    refs = [f"{name}/{step}" for name in names for step in range(size.steps)]
-    refs += [f"mail {ref}" for ref in refs]
-    rows_lost = sum(max(0, size.steps - len(kept.get(name, ()))) for name in names)
-    totals = [sum(range(1, step + 2)) for step in range(size.steps)]
-    complete = {
-        name
-        for name in names
-        if [state.get("total") for state in kept.get(name, ())] == totals
-        and all(ledger.get(f"{name}/{step}", 0) for step in range(size.steps))
-    }
-    return Counts(
-        lost=rows_lost + sum(not ledger.get(ref, 0) for ref in refs),
-        duplicated=sum(max(0, times - 1) for times in ledger.values()),
-        redone=len(begun) - len(set(begun)),
-        false_done=len(set(done) - complete),
-        unfinished=len(set(names) - set(done)),
-    )

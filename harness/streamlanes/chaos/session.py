@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from streamlanes.chaos.controls import with_checkpoints, without_a_store
-from streamlanes.chaos.plan import ChaosPlan, Control, Kill, Size, Trial, Verdict
-from streamlanes.chaos.trial import Place, place, run_trial
+from streamlanes.chaos.place import Place, place
+from streamlanes.chaos.plan import ChaosPlan, Control, Kill, Scenario, Size, Trial, Verdict
+from streamlanes.chaos.scenarios import places, played
+from streamlanes.chaos.scenarios.steps import with_checkpoints
+from streamlanes.chaos.trial import run_trial
 from streamlanes.children import Launcher
 from streamlanes.local_postgres import Local, postgres
 
@@ -46,7 +48,7 @@ class Grounds:
                 schema = f"chaos_{name}"
                 with place(store, self._server.dsn, schema, launcher) as at:
                     yield at
-                _drop(self._server.dsn, schema)
+                self._server.drop(schema)
         finally:
             self._free.put(launcher)
 
@@ -59,30 +61,42 @@ class Grounds:
 def run(
     kills: int,
     stores: Sequence[str],
+    scenarios: Sequence[Scenario],
     seed: int,
     size: Size,
     tell: Callable[[Trial], None],
     at_once: int = AT_ONCE,
 ) -> Verdict:
-    """Kill so many times on each store, then try the controls. tell: called for each trial.
+    """Kill so many times on each store, over all scenarios, then try their controls. tell: called for
+    each trial.
 
     Raises UserError where PostgreSQL is asked for and none can be had.
     """
+    with opened(stores, at_once) as grounds:
+        plan = ChaosPlan(kills, stores, places(scenarios), seed)
+        trials = carried_out(plan, size, grounds, tell, at_once)
+        controls: list[Control] = []
+        for number, store in enumerate(stores):
+            with grounds.place(store, f"controls_{store}") as at:
+                if number == 0:
+                    controls += [one for each in scenarios for one in played(each).controls(at)]
+                if Scenario.STEPS in scenarios:
+                    controls.append(with_checkpoints(at))
+    return Verdict(trials, controls)
+
+
+@contextlib.contextmanager
+def opened(stores: Sequence[str], at_once: int) -> Iterator[Grounds]:
+    """Grounds with what these stores need, gone at the end of the block."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="streamlanes-chaos-")))
         server = stack.enter_context(postgres()) if POSTGRES in stores else None
         grounds = Grounds(folder, server, at_once)
         stack.callback(grounds.close)
-        trials = _trials(ChaosPlan(kills, stores, seed), size, grounds, tell, at_once)
-        controls: list[Control] = []
-        for number, store in enumerate(stores):
-            with grounds.place(store, f"controls_{store}") as at:
-                controls += without_a_store(at) if number == 0 else []
-                controls.append(with_checkpoints(at))
-    return Verdict(trials, controls)
+        yield grounds
 
 
-def _trials(
+def carried_out(
     plan: ChaosPlan, size: Size, grounds: Grounds, tell: Callable[[Trial], None], at_once: int
 ) -> list[Trial]:
     """All trials of a plan. Those under way are taken to strike; the plan is asked again when one did not."""
@@ -113,11 +127,3 @@ def _trials(
             pool.shutdown(wait=False, cancel_futures=True)
             grounds.close()  # ends the workers, and with them the trials
             raise
-
-
-def _drop(dsn: str, schema: str) -> None:
-    import psycopg
-    from psycopg import sql
-
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))

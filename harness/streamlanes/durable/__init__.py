@@ -8,5 +8,11 @@ harness around it and needs the standard library only, and psycopg where Postgre
   sqlite, postgres the two databases
   checkpoints      the CheckpointStore; leases, effects, outbox: what else an execution keeps
   running          run_with_checkpoint: claim, replay, step, checkpoint
+  events, history  a workflow's log, and the log held against code
+  activities       @activity, now(), random(), uuid(); sessions: one worker along one log
+  replay           run_or_replay: a workflow along its log, and on from its end; logfile: logs as files
+  tracing, spans   what workers did and when; telemetry, audit: shown, and looked through
+  people           requests to a person, and decisions; caps: what may be spent
+  versions         several runtime versions at once, each execution on its own
   receiver         the other end of an effect, with a ledger of its own
 """

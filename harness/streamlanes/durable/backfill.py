@@ -10,9 +10,11 @@ import contextlib
 import sqlite3
 import threading
 
-EVERY = 2000
+EVERY = 500
 """Requests between two copies. The index's hot pages are written again and again: the rarer the copy, the
-less of that reaches the file."""
+less of that reaches the file. But a commit that meets the sync at a copy's end waits for all that was
+copied: with a copy in 2,000 requests the slowest commit of 30,000 steps took 14 to 15 ms, with one in 500 it
+took 5 to 7 (100 executions of 1 KB, a virtual disk, syncs of 0.2 ms), for 8 % more bytes."""
 LEFT_TO_THE_WRITER = 8000
 """Pages of log at which a commit copies what is left, 32 MiB."""
 

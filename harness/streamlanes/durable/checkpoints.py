@@ -1,6 +1,7 @@
 """The checkpoint store: append-only, one row a super-step, keyed (thread_id, step)."""
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Protocol
@@ -23,7 +24,7 @@ SELECT :key, c.thread_id, :target, :payload, 'waiting', 0, 0
 FROM checkpoints c JOIN executions e ON e.thread_id = c.thread_id
 WHERE c.thread_id = :thread_id AND c.step = :step AND c.epoch = e.epoch AND e.token = :token
 ON CONFLICT DO NOTHING"""
-_FINISH = """UPDATE executions SET status = 'done', token = '', expires = 0
+_FINISH = """UPDATE executions SET status = 'done', token = '', expires = 0, ended = :ended
 WHERE thread_id = :thread_id AND token = :token AND expires > {now}
 AND EXISTS (SELECT 1 FROM checkpoints c
     WHERE c.thread_id = :thread_id AND c.step = :step AND c.epoch = executions.epoch)"""
@@ -49,10 +50,20 @@ class CheckpointStore(Protocol):
 
 
 class Checkpoints:
-    """The store on either database."""
+    """The store on either database.
 
-    def __init__(self, database: Database) -> None:
+    version: the runtime version that reads and updates. now: the wall clock, for when executions ended.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        version: int = RUNTIME_VERSION,
+        now: Callable[[], float] = time.time,
+    ) -> None:
         self._database = database
+        self._version = version
+        self._now = now
         self.durability = database.durability
 
     def append(self, lease: Lease, checkpoint: Checkpoint, *, last: bool = False) -> "Future[Checkpoint]":
@@ -75,7 +86,7 @@ class Checkpoints:
             sent = {"key": message.key, "target": message.target, "payload": message.payload}
             statements.append((_SEND, {**key, **sent}))
         if last:
-            statements.append((_FINISH, key))
+            statements.append((_FINISH, {**key, "ended": self._now()}))
         kept = Checkpoint(
             checkpoint.thread_id,
             checkpoint.step,
@@ -106,14 +117,15 @@ class Checkpoints:
             # one writer in their order, so a row where ours would be can only be ours.
             for kept in before:
                 again = transaction.run(_AT, {"thread_id": kept.thread_id, "step": kept.step}).rows
-                if again and checkpoint(again[0]) == kept:
+                if again and self._checkpoint(again[0]) == kept:
                     return kept
             rows = transaction.run(LATEST, mine).rows
-            last = checkpoint(rows[0]) if rows else None
+            last = self._checkpoint(rows[0]) if rows else None
             made = Checkpoint(
                 lease.thread_id,
                 last.step + 1 if last else 0,
                 change(last.state if last else None),
+                version=self._version,
                 epoch=lease.epoch,
             )
             row = {"step": made.step, "state": made.state, "pending": "[]", "version": made.version}
@@ -126,11 +138,11 @@ class Checkpoints:
     def latest(self, thread_id: str) -> Checkpoint | None:
         """The newest step. Raises NewerVersion when a newer program wrote it."""
         rows = self._database.read(LATEST, {"thread_id": thread_id})
-        return checkpoint(rows[0]) if rows else None
+        return self._checkpoint(rows[0]) if rows else None
 
     def history(self, thread_id: str) -> Sequence[Checkpoint]:
         """All steps that are kept, the oldest first."""
-        return [checkpoint(row) for row in self._database.read(_HISTORY, {"thread_id": thread_id})]
+        return [self._checkpoint(row) for row in self._database.read(_HISTORY, {"thread_id": thread_id})]
 
     def prune(self, thread_id: str, keep: int) -> "Future[int]":
         """Forget all steps but the newest `keep`, at least 1; answered with how many went.
@@ -142,10 +154,13 @@ class Checkpoints:
         params = {"thread_id": thread_id, "keep": keep}
         return self._database.submit(Write(thread_id, ((_PRUNE, params),), lambda done: done[0].changed))
 
+    def _checkpoint(self, row: Row) -> Checkpoint:
+        return checkpoint(row, self._version)
+
     def _there(self, kept: Checkpoint) -> bool:
         """Whether this very row is there: after a lost connection the same append may come twice."""
         rows = self._database.read(_AT, {"thread_id": kept.thread_id, "step": kept.step})
-        return bool(rows) and checkpoint(rows[0]) == kept
+        return bool(rows) and self._checkpoint(rows[0]) == kept
 
     def _refused(self, lease: Lease, kept: Checkpoint) -> Exception:
         """Why an append changed nothing."""
@@ -158,11 +173,12 @@ class Checkpoints:
         return lost(lease)
 
 
-def checkpoint(row: Row) -> Checkpoint:
-    """A row of the table. Raises NewerVersion, and StateError for a row that is damaged."""
+def checkpoint(row: Row, reader: int = RUNTIME_VERSION) -> Checkpoint:
+    """A row of the table, as runtime version `reader` reads it. Raises NewerVersion, and StateError for a
+    row that is damaged."""
     thread_id, step, state, pending, version, epoch = row
-    if version > RUNTIME_VERSION:
-        what = f"step {step} was written by runtime version {version}, this is {RUNTIME_VERSION}"
+    if version > reader:
+        what = f"step {step} was written by runtime version {version}, this is {reader}"
         raise NewerVersion(thread_id, what, f"run it with version {version} or newer")
     try:
         messages = tuple(Message(*each) for each in json.loads(pending))

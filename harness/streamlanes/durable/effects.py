@@ -16,11 +16,13 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from streamlanes.durable.backoff import Backoff
+from streamlanes.durable.caps import BELOW, REACHED, SPEND, reached
 from streamlanes.durable.database import Database, Done, Write
 from streamlanes.durable.errors import DurableError, Full, InDoubt, LeaseLost, StateError
-from streamlanes.durable.fence import FENCE, fenced, held, lost
+from streamlanes.durable.fence import FENCE, HELD, fenced, held, lost
 from streamlanes.durable.points import Point, reach
 from streamlanes.durable.state import decode, encode
+from streamlanes.durable.tracing import SpanKind, Trace, noted
 from streamlanes.durable.values import Lease
 from streamlanes.durable.waits import Waits
 
@@ -34,8 +36,9 @@ _STATUS = "SELECT status, answer FROM effects WHERE key = :key"
 _ATTEMPTS = "SELECT attempt, status FROM attempts WHERE key = :key ORDER BY attempt"
 _BEGIN = f"""INSERT INTO attempts (key, attempt, status, prompt_tokens, output_tokens, price_usd)
 SELECT key, :attempt, 'begun', 0, 0, 0
-FROM effects WHERE key = :key AND status = 'claimed' AND {FENCE}
+FROM effects WHERE key = :key AND status = 'claimed' AND {BELOW} AND {FENCE}
 ON CONFLICT DO NOTHING"""
+_BEGUN = "SELECT 1 FROM attempts WHERE key = :key AND attempt = :attempt"
 _END = f"""UPDATE attempts SET status = :how, prompt_tokens = :prompt_tokens,
     output_tokens = :output_tokens, price_usd = :price_usd
 WHERE key = :key AND attempt = :attempt AND {FENCE}"""
@@ -108,17 +111,20 @@ def effect_key(thread_id: str, step: int, call: int) -> str:
 class Effects:
     """Effects and their ledger in one database."""
 
-    def __init__(self, database: Database, draw: random.Random | None = None) -> None:
+    def __init__(
+        self, database: Database, draw: random.Random | None = None, trace: Trace | None = None
+    ) -> None:
         self._database = database
         self._draw = draw or random.Random()
+        self._trace = trace
 
     def ledger(self, thread_id: str) -> Sequence[Attempt]:
         """Every attempt of an execution."""
         return [Attempt(*row) for row in self._database.read(_LEDGER, {"thread_id": thread_id})]
 
     async def once(self, lease: Lease, key: str, effect: Effect, payload: object, waits: Waits) -> object:
-        """Do an effect, or give back what it came to before. Raises LeaseLost, InDoubt, and what the
-        last attempt raised."""
+        """Do an effect, or give back what it came to before. Raises LeaseLost, InDoubt,
+        CapReached, and what the last attempt raised."""
         if effect.guard is Guard.NATURAL:
             return (await self._naturally(key, effect, payload, waits)).value
         stored, before = await waits.result(self._claim(lease, key, effect))
@@ -162,11 +168,11 @@ class Effects:
         self, lease: Lease, key: str, effect: Effect, payload: object, attempt: int, waits: Waits
     ) -> Answer:
         """One attempt, in the ledger before it begins and after it failed."""
-        begin = fenced(lease, _BEGIN, {"key": key, "attempt": attempt})
-        await waits.result(self._database.submit(begin))
+        await waits.result(self._begin(lease, key, attempt))
         reach(Point.BEFORE_EFFECT)
         try:
-            answer = await _awaited(effect.perform(_reference(effect, key, attempt), payload))
+            with noted(self._trace, lease, SpanKind.ATTEMPT, effect.name, key=key, attempt=attempt):
+                answer = await _awaited(effect.perform(_reference(effect, key, attempt), payload))
         except Exception as error:
             await waits.result(self._end(lease, key, attempt, _how(error)))
             if effect.guard is Guard.NONE and not isinstance(error, NotDone):
@@ -217,10 +223,11 @@ class Effects:
         }
 
         def kept(done: Sequence[Done]) -> None:
-            if done[0].changed == 0 and list(done[2].rows) != [("done", text)]:
+            if done[0].changed == 0 and list(done[3].rows) != [("done", text)]:
                 raise lost(lease)
 
-        return Write(lease.thread_id, ((_RECORD, params), (_END, params), (_STATUS, params)), kept)
+        statements = tuple((each, params) for each in (_RECORD, SPEND, _END, _STATUS))
+        return Write(lease.thread_id, statements, kept)
 
     def _claim(
         self, lease: Lease, key: str, effect: Effect
@@ -235,6 +242,20 @@ class Effects:
                 raise lost(lease)
             ((how, stored),) = status.rows
             return stored if how == "done" else None, [(number, how) for number, how in attempts.rows]
+
+        return self._database.submit(Write(lease.thread_id, statements, answer))
+
+    def _begin(self, lease: Lease, key: str, attempt: int) -> "Future[None]":
+        """Put an attempt in the ledger, if no cap is in its way."""
+        params = {**held(lease), "key": key, "attempt": attempt}
+        statements = tuple((each, params) for each in (_BEGIN, HELD, _BEGUN, REACHED))
+
+        def answer(done: Sequence[Done]) -> None:
+            begun, mine, there, caps = done
+            if begun.changed == 0 and not mine.rows:
+                raise lost(lease)
+            if begun.changed == 0 and not there.rows and caps.rows:
+                raise reached(lease, caps.rows[0])
 
         return self._database.submit(Write(lease.thread_id, statements, answer))
 

@@ -7,12 +7,17 @@ class DurableError(Exception):
     """A failure that its reader can act on; nothing that was acknowledged is lost by it.
 
     execution: the thread_id it is about; None where it is about the store as a whole.
+    what: what happened, without the rest of the line.
     """
 
+    kind = "execution"
+    whole = "the store"
+
     def __init__(self, execution: str | None, what: str, remedy: str) -> None:
-        subject = "the store" if execution is None else f"execution {execution}"
+        subject = self.whole if execution is None else f"{self.kind} {execution}"
         super().__init__(f"{subject}: {' '.join(what.split())}; {remedy}")
         self.execution = execution
+        self.what = what
         self._parts = (what, remedy)
 
     def about(self, execution: str | None) -> Self:
@@ -65,3 +70,57 @@ class Closed(DurableError):
 
 class InDoubt(DurableError):
     """An effect may or may not have happened, and nobody can be asked."""
+
+
+class Diverged(DurableError):
+    """A workflow's code asks for something else than its log holds at that place."""
+
+
+class WorkflowChanged(DurableError):
+    """The log was begun by another workflow, another version of it, or with another input."""
+
+
+class LogCut(DurableError):
+    """Events of a log are missing or cannot be read."""
+
+
+class Misplaced(DurableError):
+    """An activity or a reading was asked for where no workflow is carried out."""
+
+
+class ActivityFailed(Exception):
+    """What a workflow gets of an activity whose attempts are used up: the same at first and in replay.
+
+    error: the class that the last attempt raised, by name. says: its text, shortened.
+    """
+
+    def __init__(self, name: str, error: str, says: str, attempts: int) -> None:
+        super().__init__(f"activity {name} failed {attempts} times, at last with {error}: {says}")
+        self.name, self.error, self.says, self.attempts = name, error, says, attempts
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.name, self.error, self.says, self.attempts))
+
+
+class Parked(DurableError):
+    """The execution waits for a person; nobody works on it, and nothing is wrong."""
+
+
+class NoRequest(DurableError):
+    """Nobody asked that."""
+
+
+class AlreadyDecided(DurableError):
+    """A person decided it before."""
+
+
+class ProposalChanged(DurableError):
+    """A step that is repeated proposes something else than a person decided on."""
+
+
+class CapReached(DurableError):
+    """As much was spent as may be."""
+
+
+class OtherVersion(DurableError):
+    """The execution stays on a runtime version that this worker does not have."""

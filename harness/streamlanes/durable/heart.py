@@ -9,8 +9,8 @@ lapses, and the fence makes that safe.
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
+from typing import Protocol
 
-from streamlanes.durable.leases import Leases
 from streamlanes.durable.points import Point, reach
 from streamlanes.durable.values import Lease
 
@@ -18,14 +18,28 @@ BEATS = 3
 """Heartbeats in a lease: two may come late before it lapses."""
 
 
+class Renews(Protocol):
+    """Where leases are renewed: answered with False for one that is lost."""
+
+    def beat(self, lease: Lease) -> "Future[bool]": ...
+
+
+_Name = tuple[str, str]
+"""A lease's execution and token: leases that were taken together may share a token."""
+
+
+def _name(lease: Lease) -> _Name:
+    return lease.thread_id, lease.token
+
+
 class Heart:
     """Renews the leases that are held, each `BEATS` times in its length."""
 
-    def __init__(self, leases: Leases, lease_s: float) -> None:
+    def __init__(self, leases: Renews, lease_s: float) -> None:
         self.lease_s = lease_s
         self._leases = leases
-        self._held: dict[str, Lease] = {}
-        self._lost: set[str] = set()
+        self._held: dict[_Name, Lease] = {}
+        self._lost: set[_Name] = set()
         self._changing = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heart", daemon=True)
@@ -34,18 +48,18 @@ class Heart:
     def hold(self, lease: Lease) -> None:
         """Renew this lease from now on."""
         with self._changing:
-            self._held[lease.token] = lease
+            self._held[_name(lease)] = lease
 
     def drop(self, lease: Lease) -> None:
         """Renew it no more."""
         with self._changing:
-            self._held.pop(lease.token, None)
-            self._lost.discard(lease.token)
+            self._held.pop(_name(lease), None)
+            self._lost.discard(_name(lease))
 
     def lost(self, lease: Lease) -> bool:
         """Whether a heartbeat found that the lease is somebody else's, or nobody's."""
         with self._changing:
-            return lease.token in self._lost
+            return _name(lease) in self._lost
 
     def close(self) -> None:
         """End the thread. Leases that are held lapse."""
@@ -69,5 +83,5 @@ class Heart:
                 continue
             if not alive:
                 with self._changing:
-                    if self._held.pop(lease.token, None):
-                        self._lost.add(lease.token)
+                    if self._held.pop(_name(lease), None):
+                        self._lost.add(_name(lease))

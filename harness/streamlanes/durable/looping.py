@@ -6,8 +6,10 @@ all of them; a call each would cost more than a step does.
 
 import asyncio
 import collections
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from streamlanes.durable.writer import when_all_are_answered
 
@@ -53,3 +55,24 @@ class Looping:
             waiter = self._answered.popleft()
             if not waiter.done():  # its task may have been cancelled
                 waiter.set_result(None)
+
+
+class InLoop(Looping):
+    """A workflow in the running loop: plain functions go to a thread, since they would block it."""
+
+    loops = True
+
+    def here(self) -> object:
+        """See acting.Acting."""
+        try:
+            return asyncio.current_task()
+        except RuntimeError:  # asked from a thread that has no loop
+            return None
+
+    async def call(
+        self, function: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> object:
+        """See acting.Acting."""
+        if inspect.iscoroutinefunction(function):
+            return await function(*args, **kwargs)
+        return await asyncio.to_thread(function, *args, **kwargs)

@@ -19,7 +19,25 @@ class Point(enum.StrEnum):
     IN_HEARTBEAT = "in-heartbeat"  # the lease is about to be renewed
     IN_COMMIT = "in-commit"  # a group is written and not committed
     AFTER_COMMIT = "after-commit"  # a group is committed and nobody was told
+    BEFORE_PARK = "before-park"  # a proposal is there, nobody was asked
+    AFTER_PARK = "after-park"  # a person is asked, the worker has not let go
+    AFTER_DECISION = "after-decision"  # a decision is taken up, nothing was done about it
+    BEFORE_ANSWER = "before-answer"  # an agent has its reply, its queue does not
+    AFTER_ANSWER = "after-answer"  # the reply is in its out-queue, nobody has it in an in-queue
+    AFTER_DISPATCH = "after-dispatch"  # the mail is handed on, the worker does not go on
 
+
+OF_STEPS = (
+    Point.BEFORE_EFFECT,
+    Point.AFTER_EFFECT,
+    Point.BEFORE_CHECKPOINT,
+    Point.AFTER_CHECKPOINT,
+    Point.AFTER_SEND,
+    Point.IN_HEARTBEAT,
+    Point.IN_COMMIT,
+    Point.AFTER_COMMIT,
+)
+"""Those that executions with checkpoints, effects and an outbox pass."""
 
 _watcher: Callable[[Point], None] | None = None
 

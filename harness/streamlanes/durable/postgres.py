@@ -26,7 +26,7 @@ from streamlanes.durable.backoff import Backoff
 from streamlanes.durable.database import Counts, Dialect, Done, Params, Request, Row, Work, Write
 from streamlanes.durable.errors import Closed, DurableError, Forked, Full, NewerVersion, Unreachable
 from streamlanes.durable.points import Point, reach
-from streamlanes.durable.tables import SCHEMA_VERSION, TABLES
+from streamlanes.durable.tables import SCHEMA_VERSION, laying
 from streamlanes.durable.writer import GROUP, Failed, GroupCommit, finish
 
 T = TypeVar("T")
@@ -62,7 +62,8 @@ class Postgres:
     """One schema of one PostgreSQL database.
 
     group: most requests in a commit; 1 commits each by itself.
-    connections: most connections of this process. patience_s: see PATIENCE_S.
+    connections: most connections of this process. patience_s: see PATIENCE_S. sync_ms: how long the server
+    waits before each flush of its log, which only its superuser may set.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Postgres:
         group: int = GROUP,
         connections: int = CONNECTIONS,
         patience_s: float = PATIENCE_S,
+        sync_ms: float = 0.0,
     ) -> None:
         self.durability = "postgres"
         self.counts = Counts()
@@ -82,7 +84,9 @@ class Postgres:
         self._draw = random.Random()
         self._where = _without_password(dsn)
         options = f"-c search_path={schema} -c idle_in_transaction_session_timeout={IDLE_S:g}s"
-        self._knock(dsn, min(OPENING_S, patience_s))
+        if sync_ms:
+            options += f" -c commit_siblings=0 -c commit_delay={round(sync_ms * 1000)}"
+        self._knock(dsn, min(OPENING_S, patience_s), delays=bool(sync_ms))
         self._pool: ConnectionPool[Connection] = ConnectionPool(
             dsn,
             kwargs={"autocommit": True, "options": options, "connect_timeout": 5},
@@ -176,12 +180,15 @@ class Postgres:
             text = self._texts[template] = named.encode()
         return text
 
-    def _knock(self, dsn: str, patience_s: float) -> None:
-        """See that the server is there: the pool would only say that it has no connection."""
+    def _knock(self, dsn: str, patience_s: float, *, delays: bool) -> None:
+        """See that the server is there, and lets its flushes be delayed where that is wanted: the pool would
+        only say that it has no connection."""
         until = time.monotonic() + patience_s
         for attempt in itertools.count(1):
             try:
-                psycopg.connect(dsn, connect_timeout=5).close()
+                with psycopg.connect(dsn, connect_timeout=5) as connection:
+                    if delays:
+                        connection.execute("SET commit_delay = 0")
                 return
             except psycopg.Error as error:
                 if time.monotonic() > until or not isinstance(error, psycopg.OperationalError):
@@ -229,7 +236,7 @@ class _Open:
 
 
 def _lay(connection: Connection, schema: str) -> None:
-    """Make the tables where they are not there yet."""
+    """Make the tables where they are not there yet, or of an older version."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
@@ -241,8 +248,9 @@ def _lay(connection: Connection, schema: str) -> None:
             raise NewerVersion(None, what, "open it with the newer version that wrote it")
         if version == SCHEMA_VERSION:
             return
-        for table in TABLES:
-            connection.execute(DIALECT.fill(table).encode())
+        for template in laying(version):
+            connection.execute(DIALECT.fill(template).encode())
+        connection.execute("DELETE FROM tables")
         connection.execute("INSERT INTO tables (version) VALUES (%s)", (SCHEMA_VERSION,))
 
 

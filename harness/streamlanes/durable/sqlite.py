@@ -20,7 +20,7 @@ from streamlanes.durable.backfill import LEFT_TO_THE_WRITER, Backfill
 from streamlanes.durable.database import Counts, Dialect, Done, Params, Request, Row, Work, Write
 from streamlanes.durable.errors import Corrupt, DurableError, Forked, Full, NewerVersion, Unreachable
 from streamlanes.durable.points import Point, reach
-from streamlanes.durable.tables import SCHEMA_VERSION, TABLES
+from streamlanes.durable.tables import SCHEMA_VERSION, laying
 from streamlanes.durable.values import Clock, boot_clock_s
 from streamlanes.durable.writer import GROUP, Failed, GroupCommit, finish
 
@@ -147,7 +147,7 @@ class SQLite:
         return made
 
     def _lay(self, made: sqlite3.Connection) -> None:
-        """Make the tables where they are not there yet."""
+        """Make the tables where they are not there yet, or of an older version."""
         (version,) = made.execute("PRAGMA user_version").fetchone()
         if version > SCHEMA_VERSION:
             what = f"{self.path} has tables of version {version}, this is version {SCHEMA_VERSION}"
@@ -155,9 +155,11 @@ class SQLite:
         if version == SCHEMA_VERSION:
             return
         self._patiently(lambda: made.execute("BEGIN IMMEDIATE"))
-        for table in TABLES:
-            made.execute(DIALECT.fill(table))
-        made.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        (version,) = made.execute("PRAGMA user_version").fetchone()  # another may have been faster
+        if version < SCHEMA_VERSION:
+            for template in laying(version):
+                made.execute(DIALECT.fill(template))
+            made.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         made.execute("COMMIT")
 
     def _commit(self, requests: Sequence[Request]) -> Sequence[Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from streamlanes.durable.errors import DurableError
 
 RUNTIME_VERSION = 1
-"""Version of what a checkpoint's bytes mean; a row with a higher one is refused."""
+"""The version of a worker that names none: of its agents' code, and so of what a checkpoint's bytes mean."""
 
 MAX_NAME = 200
 """Longest thread_id, in characters."""

@@ -10,6 +10,8 @@ LANES = {
     "io": "streamlanes.lanes.io:LANE",
     "cpu": "streamlanes.lanes.cpu:LANE",
     "mixed": "streamlanes.lanes.mixed:LANE",
+    "durable": "streamlanes.lanes.durable:LANE",
+    "chaos": "streamlanes.lanes.chaos:LANE",
 }
 
 

@@ -152,6 +152,15 @@ class Asks:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Place:
+    """What a pass has beside its cell and its provider. told: what is added to the job's setting. server:
+    the first process of a server that runs for this cell alone."""
+
+    told: Mapping[str, Any] = field(default_factory=dict)
+    server: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Lane:
     """A family of measurements.
 
@@ -165,7 +174,11 @@ class Lane:
     may take beyond twice its ideal wall. about_s: what it will take beyond its schedule, for the estimate.
     beside: a module that prints one JSON object, run with the number of usable CPUs before and after each
     timed pass. doubts: the flags that mean something to it, None for all. answer: what its records show, in
-    place of who wins.
+    place of who wins. rows: columns that its job stamps and that are of so many rows whatever the calls.
+    progress: the column of a call whose sum is read beside the CPU clocks. lasts_s: how long its jobs go on,
+    where that is not the schedule's to say. place: "module:attribute" of what a pass has beside its cell, a
+    context manager of a Place made from the cell; it raises UserError where it cannot be had. measured_by:
+    "module:attribute" of a function from cell to view, for a lane whose cells are no jobs under a backend.
     """
 
     name: str
@@ -188,6 +201,11 @@ class Lane:
     beside: str | None = None
     doubts: frozenset[FlagName] | None = None
     answer: Callable[[Sequence[Record]], list[str]] | None = None
+    rows: Mapping[str, int] = field(default_factory=dict)
+    progress: str | None = None
+    lasts_s: "Callable[[Cell], float]" = lambda cell: 0.0
+    place: str | None = None
+    measured_by: str | None = None
 
     @property
     def first(self) -> Metric:

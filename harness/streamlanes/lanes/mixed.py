@@ -299,12 +299,17 @@ def _by_work(group: Sequence[Record]) -> dict[tuple[float], list[Record]]:
 
 
 def _over(axis: str, x_axis: str, title: str) -> Chart:
+    # Load and work of a call follow from each other: a sweep of one is no line in the chart over the other.
+    other = {"load": "work_ms", "work_ms": "load"}.get(axis)
+    lines = (
+        each for each in ("offload", "load", "work_ms", "switch_ms", "kernel") if each not in (axis, other)
+    )
     return Chart(
         name=f"lateness-{axis.replace('_', '-')}",
         title=title,
         kind=Kind.GROWTH,
         varied=axis,
-        lines=tuple(each for each in ("offload", "load", "work_ms", "switch_ms", "kernel") if each != axis),
+        lines=tuple(lines),
         x=f"cell.axes.{axis}",
         x_axis=x_axis,
         panels=(

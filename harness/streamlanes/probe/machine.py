@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import sysconfig
+from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
@@ -35,6 +36,9 @@ _SPEED = (
     *_LIBRARIES,
 )
 
+_ALLOCATOR = ("MALLOC_", "GLIBC_TUNABLES", "PYTHONMALLOC", "LD_PRELOAD", "_RJEM_MALLOC_CONF", "MALLOC_CONF")
+"""How the names of variables begin that change what memory costs (docs/asyncio-reads.md)."""
+
 # Words of a CPU's name that tell nothing more, as makers write them.
 _NOISE = re.compile(r"\((r|tm)\)|@.*|\b(cpu|processor|\d+-core|with .*)\b", re.IGNORECASE)
 
@@ -44,6 +48,7 @@ def machine(root: Path = ROOT) -> dict[str, object]:
 
     A key is absent where the system does not tell, where no such limit is set and where a library
     is not installed. cgroup_cpus: CPUs' worth of a quota. virtualised: whether a hypervisor shows.
+    allocator: what the environment says to it; a library's path by its last part.
     """
     cpuinfo = parse_cpuinfo(read_text(root / "proc/cpuinfo"))
     flags = cpuinfo.get("flags")
@@ -65,15 +70,23 @@ def machine(root: Path = ROOT) -> dict[str, object]:
         "cgroup_cpus": cgroup.cpu_quota(root),
         "cgroup_memory_bytes": cgroup.memory_limit_bytes(root),
         "cgroup_pids": (cgroup.pids_room(root) or (None,))[0],
+        "allocator": allocator(os.environ),
         "virtualised": None if flags is None else "hypervisor" in flags.split(),
         **{name: _version(name) for name in _LIBRARIES},
     }
     return {key: value for key, value in found.items() if value is not None and value != ""}
 
 
+def allocator(environment: Mapping[str, str]) -> str:
+    """The variables that change how memory is allocated, without folders; empty where none is set."""
+    found = sorted(name for name in environment if name.startswith(_ALLOCATOR))
+    return " ".join(f"{name}={Path(environment[name]).name}" for name in found if environment[name])
+
+
 def fingerprint(machine: dict[str, object]) -> str:
     """12 hexadecimal digits, the same for machines that should run the same code equally fast."""
-    text = "\n".join(f"{key}={machine.get(key)}" for key in _SPEED)
+    keys = (*_SPEED, "allocator") if "allocator" in machine else _SPEED
+    text = "\n".join(f"{key}={machine.get(key)}" for key in keys)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

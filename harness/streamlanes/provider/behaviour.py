@@ -22,6 +22,7 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     wait. long_line_bytes: text of `long-line`'s one long event.
     tokens_per_chunk: tokens in each event; it is due with its last token. padding: whether OpenAI chunks
     carry the field `obfuscation`; a request may ask for it too.
+    limit_per_s: requests a second beyond which a request gets 429, see `limit`; none where it is not set.
     """
 
     seed: int = 1
@@ -33,6 +34,7 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     long_line_bytes: int = 262_144
     tokens_per_chunk: int = 1
     padding: bool = False
+    limit_per_s: Number | None = None
 
     def set_values(self) -> dict[str, Any]:
         """What differs from the defaults, as plain values."""
@@ -41,7 +43,7 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     def without_faults(self) -> "Behaviour":
         """The same where every call must live: a call that fails cannot be held."""
-        return msgspec.structs.replace(self, faults={})
+        return msgspec.structs.replace(self, faults={}, limit_per_s=None)
 
 
 def problem(behaviour: Behaviour) -> str | None:
@@ -54,6 +56,7 @@ def problem(behaviour: Behaviour) -> str | None:
         ("stall_ms", 0, MOST_MS),
         ("long_line_bytes", 1, MOST_LINE_BYTES),
         ("tokens_per_chunk", 1, 1000),
+        ("limit_per_s", 0.01, 1_000_000),
     ):
         value = getattr(behaviour, name)
         if value is not None and not least <= value <= most:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from streamlanes.provider import script
 from streamlanes.provider.ask import Ask
 from streamlanes.provider.behaviour import Behaviour
-from streamlanes.provider.faults import fault_of
+from streamlanes.provider.faults import Fault, fault_of
 from streamlanes.provider.frames import Frames, call_id
+from streamlanes.provider.limit import Limit
 from streamlanes.provider.sending import reset, sender
 from streamlanes.provider.wheel import Wheel
 from streamlanes.provider.writes import Then, Write
@@ -98,6 +99,8 @@ class Streams:
         self.counts = Counts()
         self.holding = hold
         self.behaviour = behaviour.without_faults() if hold else behaviour
+        per_s = self.behaviour.limit_per_s
+        self._limit = None if per_s is None else Limit(per_s)
         self.calls = len(schedule["start"])
         self._next_call = 0
         self._held: list[Stream] = []
@@ -143,6 +146,8 @@ class Streams:
         """When the first write is due after the request; puts the answer together where it is unusual."""
         behaviour = self.behaviour
         fault = fault_of(behaviour.seed, stream.call, behaviour.faults) if behaviour.faults else None
+        if self._limit is not None and not self._limit.admits(stream.base_ns):
+            fault = Fault.STATUS_429
         if fault is None and ask.stream and behaviour.tokens_per_chunk == 1:
             first: int = self._offset[stream.row]
             return first

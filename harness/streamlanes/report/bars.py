@@ -19,8 +19,8 @@ from streamlanes.series import Point
 from streamlanes.words import number
 
 _PANEL_IN, _GAP_IN, _BELOW_IN, _KEY_IN = 2.75, 0.45, 0.55, 0.28
-_PARTS: tuple[tuple[float, str], ...] = ((1.0, ""), (0.35, "////"), (0.15, "...."))
-"""How strong and with which hatching the first, second and third part of a bar is filled."""
+_PARTS: tuple[tuple[float, str], ...] = ((1.0, ""), (0.35, "////"), (0.15, "...."), (0.6, "xxxx"))
+"""How strong and with which hatching each part of a bar is filled."""
 
 
 def draw(chart: Chart, found: Sequence[Point], pools: Mapping[str, Pool]) -> Sheet | str:

@@ -18,6 +18,7 @@ def machine_line(machine: Mapping[str, Any]) -> str:
         _named(machine, "system", "kernel"),
         _named(machine, "implementation", "python"),
         f"uvloop {machine['uvloop']}" if machine.get("uvloop") else "",
+        _named(machine, "allocator"),
     ]
     return ", ".join(part for part in parts if part)
 
@@ -57,6 +58,7 @@ def _provider(table: Mapping[str, Any]) -> str:
     """What the provider did beside its schedule; a run has one such table."""
     parts = [f"{table['tokens_per_chunk']:,} tokens a chunk"] if "tokens_per_chunk" in table else []
     parts += [f"{share * 100:.3g} % {fault}" for fault, share in table.get("faults", {}).items()]
+    parts += [f"at most {plain(table['limit_per_s'])} requests/s"] if "limit_per_s" in table else []
     return f"Provider: {', '.join(parts)}." if parts else ""
 
 

@@ -49,6 +49,23 @@ OFFLOADS = {
 }
 """Where a chart has lines for the ways of CPU work, these tell them apart: they are what is compared."""
 
+STORES = {
+    "none": Look("#8a8a8a", "o", ()),
+    "sqlite-normal": Look("#c98a00", "^", (3, 1.5)),
+    "sqlite-full": Look("#1f5fbf", "s", (7, 1.5)),
+    "postgres": Look("#5c1010", "D", (6, 1.5, 1, 1.5)),
+}
+"""Likewise for stores."""
+
+ARCHITECTURES = {
+    "checkpoints": Look("#6fb1e4", "o", ()),
+    "replay": Look("#1f5fbf", "s", (7, 1.5)),
+    "queue": Look("#c98a00", "^", (3, 1.5)),
+    "actors": Look("#14492f", "D", (6, 1.5, 1, 1.5)),
+    "rows": Look("#a8326e", "P", (9, 2, 3, 2)),
+}
+"""Likewise for the ways in which executions are carried on."""
+
 _OTHERS = (
     Look("#a8326e", "p", (8, 2, 1, 2)),
     Look("#7a6a00", "h", (2, 2)),
@@ -71,13 +88,21 @@ def look(line: Line) -> Look:
     """The look of a line. A backend outside the table always gets the same one of a few others.
 
     Variants of a backend keep its colour and marker; their dashes grow longer with their name. Ways of
-    CPU work have looks of their own.
+    CPU work have looks of their own, and so have architectures and stores; these are paler and dotted without
+    group commit.
     """
-    way = dict(line.variant).get("offload")
-    if way in OFFLOADS:
-        return OFFLOADS[way]
-    base = LOOKS.get(line.backend) or _OTHERS[zlib.crc32(line.backend.encode()) % len(_OTHERS)]
-    if not line.variant:
+    variant = dict(line.variant)
+    if variant.get("offload") in OFFLOADS:
+        return OFFLOADS[variant["offload"]]
+    base = ARCHITECTURES.get(variant.get("architecture", ""))
+    if base is not None:
+        del variant["architecture"]
+    else:
+        base = STORES.get(variant.pop("store", "")) or LOOKS.get(line.backend)
+    if base is not None and variant.get("group_commit") == "off":
+        return Look(shade(base.colour, 0.55), base.marker, (1, 1.5))
+    base = base or _OTHERS[zlib.crc32(line.backend.encode()) % len(_OTHERS)]
+    if not variant:
         return base
     stretch = 1 + zlib.crc32(line.label.encode()) % 4
     return Look(base.colour, base.marker, tuple(part * stretch for part in base.dashes or (4, 1)))

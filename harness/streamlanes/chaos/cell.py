@@ -1,0 +1,30 @@
+"""A cell of the chaos lane: so many kills at one point, one after the other, and a control beside them."""
+
+from streamlanes.cells import Cell
+from streamlanes.chaos import session
+from streamlanes.chaos.controls import naive_retry
+from streamlanes.chaos.plan import ChaosPlan, How, Scenario, Size
+from streamlanes.durable.points import Point
+from streamlanes.lanes.chaos import Kills, kills_of, point_of, store_of, strike_of
+
+HOWS = {"kill": How.KILL, "stop": How.STOP}
+
+
+def strike(cell: Cell) -> Kills:
+    """Carry the cell's kills out. One at a time: on a machine that is busy with others a way back would
+    take longer. Raises UserError where PostgreSQL is asked for and none can be had."""
+    store, point = store_of(cell), Point(point_of(cell))
+    plan = ChaosPlan(
+        kills_of(cell),
+        (store,),
+        [(Scenario.STEPS, point)],
+        cell.load().seed + cell.repetition,
+        hows=(HOWS[strike_of(cell)],),
+    )
+    with session.opened((store,), at_once=1) as grounds:
+        trials = session.carried_out(
+            plan, Size(executions=cell.calls), grounds, lambda trial: None, at_once=1
+        )
+        with grounds.place(store, "control") as at:
+            control = naive_retry(at)
+    return Kills(tuple(trials), control)

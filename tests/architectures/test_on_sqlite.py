@@ -1,0 +1,111 @@
+"""The architectures that SQLite is enough for, and what each has of its own."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from architecture_checks import ArchitectureChecks, Steps, carried, grounds
+from streamlanes.architectures.actors import Actors
+from streamlanes.architectures.claims import Claims
+from streamlanes.architectures.queue import Queue
+from streamlanes.durable.architecture import Architecture, Made
+from streamlanes.durable.architectures import ARCHITECTURES, open_architecture
+from streamlanes.durable.looping import Looping
+from streamlanes.durable.sqlite import SQLite, Synchronous
+
+
+@pytest.fixture(params=[name for name, info in ARCHITECTURES.items() if "sqlite" in info.stores])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[int], Architecture]:
+    return lambda count: open_architecture(request.param, grounds(str(tmp_path / "s.db"), count))
+
+
+class TestOnSQLite(ArchitectureChecks):
+    """See ArchitectureChecks."""
+
+
+@pytest.fixture
+def claims(tmp_path: Path) -> Iterator[Claims]:
+    database = SQLite(tmp_path / "q.db", synchronous=Synchronous.NORMAL)
+    made = Claims(database)
+    made.lay().result()
+    yield made
+    database.close()
+
+
+def test_a_job_is_one_consumers_until_its_claim_lapses(claims: Claims):
+    assert claims.put(7).result()
+    assert not claims.put(7).result()
+    (first,) = claims.claim(5, 600.0).result()
+    assert (first.execution, first.step, first.times) == (7, 0, 1)
+    assert claims.claim(5, 600.0).result() == []
+    (lapsed,) = _after_a_lapse(claims, 8)
+    assert (lapsed.execution, lapsed.times) == (8, 2)
+
+
+def _after_a_lapse(claims: Claims, execution: int) -> list:
+    claims.put(execution).result()
+    assert len(claims.claim(1, -1.0).result()) == 1  # a claim that has lapsed already
+    return claims.claim(1, 600.0).result()
+
+
+def test_a_job_that_was_delivered_twice_is_consumed_once(claims: Claims):
+    claims.put(7).result()
+    (slow,) = claims.claim(1, -1.0).result()
+    (quick,) = claims.claim(1, 600.0).result()
+    assert (slow.step, quick.step, quick.times) == (0, 0, 2)
+    assert claims.consume(quick, b"quick", last=False).result()
+    assert not claims.consume(slow, b"slow", last=False).result()
+    assert claims.consume(quick, b"quick", last=False).result(), "asked again, its answer lost"
+    assert claims.state(7) == (0, b"quick")
+    (after,) = claims.claim(9, 600.0).result()
+    assert (after.step, after.times) == (1, 1), "one next job, whoever asked"
+    assert claims.consume(after, b"last", last=True).result()
+    assert not claims.consume(slow, b"slow", last=False).result()
+    assert claims.state(7) == (1, b"last")
+    assert (claims.waiting(), dict(claims.consumed())) == (0, {7: 2})
+    assert claims.state(8) is None
+
+
+def test_what_a_dead_process_had_claimed_is_done_by_another(tmp_path: Path):
+    """The first process is stopped in the middle of every step that it has."""
+    where = grounds(str(tmp_path / "s.db"), 3)
+
+    stopped = []
+
+    class Stuck(Steps):
+        async def work(self, execution: int, step: int) -> Made:
+            if step == 1:
+                stopped.append(execution)
+                await asyncio.Event().wait()
+            return await super().work(execution, step)
+
+    async def die() -> None:
+        first = Queue(where, visible_s=0.5)
+        first.open()
+        await first.start(Stuck([3, 3, 3]), Looping())
+        runs = [asyncio.create_task(first.run(number)) for number in range(3)]
+        while len(stopped) < 3:
+            await asyncio.sleep(0.001)
+        await first.stop()
+        for run in runs:
+            run.cancel()
+        await asyncio.gather(*runs, return_exceptions=True)
+        first.close()
+
+    asyncio.run(die())
+    assert sorted(stopped) == [0, 1, 2]
+    steps = Steps([3, 3, 3])
+    found = carried(Queue(where), steps)
+    assert found.errors == [None] * 3
+    assert steps.kept_steps == {number: [1, 2] for number in range(3)}
+    assert set(steps.begun) == {(number, step) for number in range(3) for step in (1, 2)}
+    assert found.facts["redelivered"] == 3
+    assert dict(found.left) == dict.fromkeys(range(3), 3)
+
+
+def test_actors_are_two_agents_an_execution_and_three_transactions_a_step(tmp_path: Path):
+    found = carried(Actors(grounds(str(tmp_path / "s.db"), 2)), Steps([4, 4]))
+    assert found.facts["wakes"] == 8
+    assert found.facts["requests"] >= 3 * 8

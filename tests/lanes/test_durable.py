@@ -1,0 +1,321 @@
+"""The durable lane's figures, from facts whose answers are known; what a cell may ask and what it is told."""
+
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+import pytest
+
+from facts_made import MS, ORIGIN_NS, facts, schedule, timed
+from streamlanes.cells import Axes, Cell, check
+from streamlanes.durable.architectures import ARCHITECTURES
+from streamlanes.durable.points import OF_STEPS
+from streamlanes.errors import UserError
+from streamlanes.estimate import seconds
+from streamlanes.facts import CpuReading, Facts, Missing
+from streamlanes.lanes import lane
+from streamlanes.lanes.durable import LANE, STORES
+from streamlanes.lanes.executions import COLUMNS, Executions
+from streamlanes.profile import load, parse
+from streamlanes.record import Record, StatusName
+from streamlanes.recording import record
+from streamlanes.report import style
+from streamlanes.samples import Outcome
+from streamlanes.series import Line
+from streamlanes.workload import build
+
+EXECUTIONS, STEPS, EVERY_MS = 4, 200, 10
+SAID = {
+    "durability": "sqlite-full",
+    "architecture": "checkpoints",
+    "fsync_us": [200.0, 300.0],
+    "useful_bytes": 1000,
+    "syncs": 400,
+    "written_bytes": 2_400_000,
+    "stored_bytes": 1_600_000,
+    "commits": 100,
+    "requests": 900,
+    "largest": 12,
+    "waiting_ns": 50_000,
+}
+
+
+def made(own: dict[str, object] | None = None, **changes: object) -> Facts:
+    """Two seconds in which each of four executions keeps a step every 10 ms, acknowledged after 2 ms and in
+    the last half after 3; half a core of the cell, a quarter of a server."""
+    plan = schedule(EXECUTIONS)
+    base = timed(plan, with_provider=False)
+    at = ORIGIN_NS + np.arange(1, STEPS + 1) * EVERY_MS * MS
+    calls = replace(
+        base.calls,
+        begin=np.full(EXECUTIONS, ORIGIN_NS),
+        end=np.full(EXECUTIONS, at[-1] + MS),
+        outcome=np.full(EXECUTIONS, int(Outcome.OK)),
+    )
+    readings = tuple(
+        CpuReading(
+            ORIGIN_NS + step * 100 * MS, {7: step * 50 * MS}, 0, step * 25 * MS,
+            done=min(STEPS, step * 10) * EXECUTIONS,
+        )
+        for step in range(22)
+    )  # fmt: skip
+    columns = {name: np.zeros(EXECUTIONS, np.int64) for name in COLUMNS}
+    columns |= {"kept": np.full(EXECUTIONS, STEPS), "left": np.full(EXECUTIONS, STEPS)}
+    columns |= {"first_kept": np.full(EXECUTIONS, at[0]), "last_kept": np.full(EXECUTIONS, at[-1])}
+    rows = np.repeat(at, EXECUTIONS)
+    columns |= {"acked_at": rows, "ack": np.where(rows > ORIGIN_NS + 1000 * MS, 3 * MS, 2 * MS)}
+    columns |= own or {}
+    whole = {"calls": calls, "own": columns, "interpreter": SAID, "readings": readings, **changes}
+    return facts(plan, timed=replace(base, **whole))
+
+
+def figure(of: Facts, path: str) -> object:
+    (metric,) = [each for each in LANE.metrics if each.path == path]
+    return metric.of(Executions(of))
+
+
+def test_rate_and_cpu_are_those_of_the_window_in_which_all_are_under_way():
+    found = made()
+    assert figure(found, "durable.window_s") == pytest.approx(1.9), "readings at 0.1 and 2.0 s"
+    assert figure(found, "work.per_s") == pytest.approx(400)
+    assert figure(found, "work.cpu_us_per_unit") == pytest.approx(1250)
+    assert figure(found, "durable.server_cpu_us_per_step") == pytest.approx(625)
+    assert figure(found, "work.done") == EXECUTIONS * STEPS
+
+
+def test_an_execution_that_begins_late_or_ends_early_makes_the_window_shorter():
+    last = np.full(EXECUTIONS, ORIGIN_NS + 2000 * MS)
+    last[2] = ORIGIN_NS + 1050 * MS
+    found = made({"last_kept": last})
+    assert figure(found, "durable.window_s") == pytest.approx(0.9)
+    assert figure(found, "work.per_s") == pytest.approx(400)
+    kept = np.full(EXECUTIONS, STEPS)
+    kept[1] = 0
+    none = figure(made({"kept": kept}), "work.per_s")
+    assert none == Missing("an execution kept no step")
+
+
+def test_acknowledgements_and_their_growth():
+    found = made()
+    assert figure(found, "durable.ack_ms.p50") == pytest.approx(3.0), "a little more than half took 3"
+    assert figure(found, "durable.ack_ms.p99") == pytest.approx(3.0)
+    assert figure(found, "durable.growth") == pytest.approx(1.5)
+    few = {"acked_at": np.zeros(10, np.int64), "ack": np.zeros(10, np.int64)}
+    assert isinstance(figure(made(few), "durable.growth"), Missing), "the early ones are overwritten"
+
+
+def test_what_the_store_told_is_shared_out_over_the_steps():
+    found = made()
+    assert figure(found, "durable.syncs_per_step") == pytest.approx(0.5)
+    assert figure(found, "durable.written_bytes_per_step") == pytest.approx(3000)
+    assert figure(found, "durable.written_per_useful") == pytest.approx(3)
+    assert figure(found, "durable.stored_bytes_per_step") == pytest.approx(2000)
+    assert figure(found, "durable.steps_per_commit") == pytest.approx(9)
+    assert figure(found, "durable.connection_wait_us") == pytest.approx(0.5)
+    assert figure(found, "durable.fsync_us") == pytest.approx(250)
+
+
+def test_what_is_not_known_says_why():
+    unkept = made(interpreter={"durability": "none", "fsync_us": [200.0]})
+    assert figure(unkept, "durable.syncs_per_step") == Missing("nothing is kept")
+    assert figure(unkept, "durable.fsync_us") == pytest.approx(200)
+    uncounted = made(interpreter={**SAID, "syncs": None, "fsync_us": None})
+    assert figure(uncounted, "durable.syncs_per_step") == Missing("not counted here")
+    assert isinstance(figure(uncounted, "durable.fsync_us"), Missing)
+    stopped = replace(made(interpreter={}), drained=False)
+    for path in ("durable.lost", "durable.duplicated", "durable.fsync_us", "durable.largest_commit"):
+        assert isinstance(figure(stopped, path), Missing), path
+
+
+@pytest.mark.parametrize(
+    ("column", "path", "value"),
+    [("left", "durable.lost", 3), ("twice", "durable.duplicated", 2), ("again", "durable.redone", 5)],
+)
+def test_what_must_not_be_is_counted(column: str, path: str, value: int):
+    changed = np.full(EXECUTIONS, STEPS if column == "left" else 0)
+    changed[1] += -value if column == "left" else value
+    assert figure(made({column: changed}), path) == value
+    for other in {"durable.lost", "durable.duplicated", "durable.redone"} - {path}:
+        assert figure(made({column: changed}), other) == 0
+
+
+def test_a_step_beyond_those_acknowledged_is_a_duplicate_unless_its_execution_failed():
+    left = np.full(EXECUTIONS, STEPS)
+    left[0] += 1
+    assert figure(made({"left": left}), "durable.duplicated") == 1
+    failed = made({"left": left})
+    outcome = np.full(EXECUTIONS, int(Outcome.OK))
+    outcome[0] = Outcome.JOB_ERROR
+    calls = replace(failed.timed.calls, outcome=outcome)
+    failed = replace(failed, timed=replace(failed.timed, calls=calls))
+    assert figure(failed, "durable.duplicated") == 0
+
+
+def cell(store: str | None = "sqlite-full", backend: str = "asyncio", client: str = "none", **axes: object):
+    return Cell(
+        lane="durable", backend=backend, client=client, workload="documents", calls=EXECUTIONS,
+        axes=Axes(store=store, **axes),
+    )  # fmt: skip
+
+
+def recorded(rate: float = 1.0, **axes: object) -> Record:
+    """A record whose clock ran so many times as fast."""
+    found = made()
+    readings = tuple(replace(each, done=round(each.done * rate)) for each in found.timed.readings)
+    return record(cell(**axes), LANE, {}, replace(found, timed=replace(found.timed, readings=readings)))
+
+
+def test_the_record_has_its_own_group_and_the_answer_its_lines():
+    found = recorded()
+    assert found.status.name is StatusName.OK
+    assert found.flags == []
+    assert found.durable["lost"] == 0
+    assert found.cell.axes["store"] == "sqlite-full"
+    assert found.cell.axes["run_s"] == 12
+    assert "cpu" not in msgspec.to_builtins(found)
+    assert LANE.answer is not None
+    said = LANE.answer([found, recorded(0.1, group_commit=False), recorded(20.0, store="none")])
+    assert said == [
+        "DURABLE 4 executions of bare steps under asyncio, steps/s: none 8,000 (acknowledged p99 3.0 ms), "
+        "sqlite-full 400 (acknowledged p99 3.0 ms); a sync takes 250 us here",
+        "        group commit over a commit a step, 4 executions of bare steps under asyncio: "
+        "sqlite-full 10.0x",
+        "        of 2,400 steps acknowledged: 0 lost, 0 duplicated",
+    ]
+
+
+def test_what_is_so_anyway_makes_no_other_cell():
+    text = b"""
+    [run]
+    lane = "durable"
+    [[cells]]
+    backends = ["asyncio"]
+    client = "none"
+    workload = "documents"
+    calls = [5]
+    sweep = { store = ["none", "sqlite-full"], group_commit = [true], sync_ms = [0, 2] }
+    """
+    ids = [each.id for each in parse(text, "t.toml", "t").expand()]
+    assert ids == [
+        "durable/asyncio/none/documents/5/store=none/r1",
+        "durable/asyncio/none/documents/5/store=sqlite-full/r1",
+        "durable/asyncio/none/documents/5/store=sqlite-full/sync_ms=2/r1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"store": "sqlite"}, "unknown store 'sqlite'"),
+        ({"architecture": "checkpoint"}, "did you mean 'checkpoints'"),
+        ({"sync_ms": 101}, "sync_ms is 101; it must be from 0 to 100"),
+        ({"steps": 0}, "steps is 0; it must be from 1"),
+        ({"tokens": 5}, "tokens means nothing to steps that do nothing; name a client"),
+        ({"backend": "thread-pool"}, "lane durable takes asyncio, uvloop or threads, not thread-pool"),
+        ({"kernel": "tokenize"}, "kernel means nothing to lane durable"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(asked: dict[str, object], words: str):
+    with pytest.raises(UserError, match=words):
+        check(cell(**asked))
+
+
+def test_a_job_is_told_all_it_needs():
+    asked = cell("sqlite-normal", "threads", "timer", group_commit=False, sync_ms=2, steps=7)
+    check(asked)
+    asks = LANE.asks
+    assert asks is not None
+    assert asks.setting(asked, build(asked.load(), asked.calls)) == {
+        "store": "sqlite",
+        "synchronous": "normal",
+        "grouped": False,
+        "sync_ms": 2.0,
+        "architecture": "checkpoints",
+        "steps": 7,
+        "run_s": None,
+        "state_bytes": 1024,
+        "retry": "none",
+        "waits": "blocking",
+        "bare": False,
+    }
+    assert asks.crew(cell("postgres")).needs == ("psycopg", "psycopg_pool")
+    assert lane("durable").lasts_s(cell(run_s=3)) == 3
+
+
+def test_every_store_has_a_look_of_its_own():
+    assert set(style.STORES) == set(STORES)
+    assert len({one.colour for one in style.STORES.values()}) == len(STORES)
+
+
+def test_the_ideal_pace_is_that_of_the_calls_alone():
+    plan = schedule(EXECUTIONS)
+    ideal = float((1e9 / plan.life_ns).sum())
+    found = made(interpreter={**SAID, "calls_made": 1600})
+    assert figure(found, "durable.of_ideal") == pytest.approx(400 / ideal)
+    assert figure(found, "durable.calls_per_step") == pytest.approx(2.0)
+    short = made(
+        {"last_kept": np.full(EXECUTIONS, ORIGIN_NS + 900 * MS)}, interpreter={**SAID, "calls_made": 1}
+    )
+    assert figure(short, "durable.of_ideal") == Missing("all executions were under way for less than 1 s")
+    bare = made()
+    assert figure(bare, "durable.of_ideal") == Missing("bare steps have no ideal pace")
+    assert isinstance(figure(bare, "durable.calls_per_step"), Missing)
+
+
+def test_retry_is_for_steps_that_call():
+    assert LANE.asks is not None
+    check(cell(client="streams", retry="backoff"))
+    asked = cell(client="streams", retry="backoff")
+    assert LANE.asks.setting(asked, build(asked.load(), asked.calls))["retry"] == "backoff"
+    with pytest.raises(UserError, match="retry means nothing to steps that do nothing; name a client"):
+        check(cell(retry="backoff"))
+
+
+def test_several_architectures_are_told_apart_by_what_breaks_first():
+    assert LANE.answer is not None
+    slow = made({"ack": np.full(EXECUTIONS * STEPS, 150 * MS)})
+    queue = record(cell(architecture="queue"), LANE, {}, slow)
+    said = LANE.answer([recorded(), queue])
+    assert "        checkpoints on sqlite-full holds 4, the most that were tried" in said
+    assert "        queue on sqlite-full breaks at 4: acknowledged within 150 ms at p99 (100 at most)" in said
+    assert not any("holds" in each for each in LANE.answer([recorded()])), "one has nothing to be told from"
+
+
+@pytest.mark.parametrize("name", ["architectures", "storm"])
+def test_the_profiles_hold_every_architecture_to_the_same(name: str):
+    cells = load(name).expand()
+    assert {each.axes.architecture or "checkpoints" for each in cells} >= {"queue", "actors", "rows"}
+    for each in cells:
+        check(each)
+    by_way: dict[str | None, set[str]] = {}
+    for each in cells:
+        same = f"{each.calls} {each.workload} {each.axes.retry} {each.axes.store} {each.provider}"
+        by_way.setdefault(each.axes.architecture, set()).add(same)
+    assert len({frozenset(each) for each in by_way.values()}) == 1
+
+
+def test_every_architecture_has_a_look_of_its_own():
+    assert set(ARCHITECTURES) <= set(style.ARCHITECTURES)
+    assert len({one.colour for one in style.ARCHITECTURES.values()}) == len(style.ARCHITECTURES)
+    queue = style.look(Line("asyncio", (("architecture", "queue"),)))
+    assert queue == style.ARCHITECTURES["queue"]
+    stormed = style.look(Line("asyncio", (("architecture", "queue"), ("retry", "backoff"))))
+    assert (stormed.colour, stormed.marker) == (queue.colour, queue.marker)
+
+
+def test_a_cell_lasts_as_long_as_its_executions_go_on():
+    asked = cell(run_s=30)
+    plan = build(asked.load(), asked.calls)
+    assert asked.budget(plan) == pytest.approx(2 * 30 + LANE.extra_s)
+    assert seconds(asked) > 30
+    by_steps = cell(steps=5)
+    assert by_steps.budget(plan) == pytest.approx(2 * plan.ideal_wall_s + LANE.extra_s)
+    assert LANE.lasts_s(cell()) == 12, "10 s and the edges"
+
+
+def test_the_built_in_profile_asks_for_what_there_is_and_takes_ten_minutes_at_most():
+    profile = load("durable")
+    made = profile.expand()
+    assert {each.lane for each in made} == {"durable", "chaos"}
+    assert {each.axes.point for each in made if each.lane == "chaos"} == set(OF_STEPS)
+    assert sum(map(seconds, made)) <= 600

@@ -1,0 +1,77 @@
+"""Every command of the exercises' page, run as it stands there, in its order and in one folder."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from commands import left_behind, run
+from streamlanes import cli
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+LINES = re.findall(r"^\$ (.+)$", (DOCS / "exercises.md").read_text(encoding="utf-8"), re.MULTILINE)
+PLAYED = [line for line in LINES if line.startswith("streamlanes durable demo ")]
+
+APPROVE = 'streamlanes durable approve order-17/1/0 --by Ada --note "as agreed"'
+WORKED = [
+    ("streamlanes durable chaos --scenario approval --kills 2", "2 kills: 0 lost, 0 duplicated"),
+    ("python own_approval.py order-17", "it waits for a person, request order-17/1/0"),
+    ("streamlanes durable pending", '1  {"pay": 120}'),
+    (APPROVE, "approved order-17/1/0 (as agreed)"),
+    ("python own_approval.py order-17", "{'approved': True, 'answer': 'paid 120 under order-17/1/1'}"),
+    ("streamlanes durable cap --tokens 2000000 --usd 50", "940  0.01  2,000,000 tokens and 50.00 USD"),
+    ("streamlanes durable effects -n 20", "2 ways made every effect once; 4 wrong ones were found out"),
+    ("streamlanes durable chaos --scenario rainbow --kills 2", "0 wrong version"),
+    ("streamlanes durable versions", "version 1 gets all new executions"),
+    ("streamlanes durable versions --share 1=0.5,2=0.5", "a permanent split: versions 1 (50%), 2 (50%)"),
+    ("streamlanes durable versions --share 2=1", "version 1 is drained: its workers can go"),
+]
+"""The page's commands and a part of each answer."""
+
+
+def carried_out(line: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """A line of the page, as a shell would split it."""
+    program, *words = [word.strip('"') for word in re.findall(r'"[^"]*"|\S+', line)]
+    if program == "streamlanes":
+        return run(*words, cwd=folder)
+    assert program == "python"
+    command = [sys.executable, *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_the_commands_come_to_what_the_page_says(tmp_path: Path):
+    shutil.copy(DOCS / "examples" / "own_approval.py", tmp_path)
+    assert [line for line in LINES if line not in PLAYED] == [line for line, _ in WORKED]
+    for line, answer in WORKED:
+        done = carried_out(line, tmp_path)
+        assert done.returncode == 0, f"{line}: {done.stdout}{done.stderr}"
+        assert answer in done.stdout, line
+    assert left_behind(tmp_path) == []
+
+
+COMMANDS = typer.main.get_command(cli.app).commands["durable"].commands
+DEMO = pytest.mark.skipif("demo" not in COMMANDS, reason="the demo is not part of this build")
+WHOLE = re.compile(r"streamlanes durable demo --act (\w+)")
+"""An act as it comes: all of them are played by tests/real/test_demo.py."""
+
+
+@DEMO
+@pytest.mark.parametrize("line", [line for line in PLAYED if WHOLE.fullmatch(line)])
+def test_the_acts_of_the_page_are_those_that_are_played(line: str):
+    from streamlanes.demo.acts import ACTS
+
+    found = WHOLE.fullmatch(line)
+    assert found is not None
+    assert found[1] in ACTS
+
+
+@DEMO
+@pytest.mark.parametrize("line", [line for line in PLAYED if not WHOLE.fullmatch(line)])
+def test_the_acts_come_to_what_they_predict(tmp_path: Path, line: str):
+    done = carried_out(line, tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "all as expected" in done.stdout
