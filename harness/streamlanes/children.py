@@ -81,9 +81,9 @@ class Child:
             raise Gone(f"the process said what it should not: {line[:80]!r}") from None
         return message
 
-    def ended(self) -> bool:
-        """Whether the process is over."""
-        return self._launcher.wait(self.pid, 0.0) is not None
+    def ended(self, within_s: float = 0.0) -> bool:
+        """Whether the process is over, now or within that time."""
+        return self._launcher.wait(self.pid, within_s) is not None
 
     def halt(self) -> None:
         """Kill the whole group now, and wait for it."""

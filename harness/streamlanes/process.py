@@ -42,6 +42,8 @@ LEAD_NS = 50_000_000
 """From `go` to the first intended start: every process has read the word by then."""
 SETTLE_S = 0.2
 RELEASE_S = 60.0
+SILENT_S = 2.0
+"""A provider that does not answer is dead, or its end is known within this time."""
 
 
 def provider_ports(calls: int, somaxconn: int, processes: int) -> int:
@@ -154,6 +156,9 @@ class Bench:
             calls, sent, own = up.tables.stamps()
             mishaps = up.tables.mishaps.read()
             stats = up.providers.stats() if up.providers and word else ()
+            if up.providers and word and not stats and (ending := up.providers.ended(SILENT_S)):
+                # Its calls broke and the cell was done before the word of its end had come round.
+                raise CellEnded(Status(StatusName.CRASHED, ending))
             if word is not None:
                 if ready:
                     memory = _at_end(up, ready, bare_bytes, schedule.calls)

@@ -48,10 +48,11 @@ class Providers:
                 self._last_ns[child.pid] = process_cpu_ns(child.pid)
         return sum(self._last_ns.values())
 
-    def ended(self) -> str | None:
-        """How a provider process ended that should still serve; None while all live."""
+    def ended(self, within_s: float = 0.0) -> str | None:
+        """How a provider process ended that should still serve, now or within that time; None while all
+        live."""
         for child in self._children:
-            if child.ended():
+            if child.ended(within_s):
                 return f"the provider's process ended in mid-run: {child.ending()}"
         return None
 
