@@ -132,7 +132,7 @@ class Bench:
         memory: MemoryPass | str = "the cell was over before its memory could be read"
         bare_bytes = self.bare_bytes(cell.axes.python) if reads else None
         beside = [self._beside(cell)]
-        spin_before = self._speed.look()
+        spin_before = self._speed.look(schedule.ideal_wall_s)
         with self._up(cell, schedule, hold=False) as up:
             ready = (read_host(), read_memory(up.pids)) if reads else None
             progress = up.tables.calls[lane.progress] if lane.progress else None
@@ -174,7 +174,7 @@ class Bench:
             over_ns=over_ns,
             host=(host, after),
             ours_ns=ours + spent_ns(readings) + self._softirq_ns(host, after),
-            spin_ms=(spin_before, self._speed.look()),
+            spin_ms=(spin_before, self._speed.look(schedule.ideal_wall_s)),
             provider_stats=stats,
             interpreter=word["facts"] if word else up.interpreter,
             gc=word["gc"] if word else {},

@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 from streamlanes.probe.host import spin_ms
 
-LOOKS = 4
-"""Further looks at a host that is slow just now."""
 PAUSE_S = 0.4
+MOST_S = 1.6
+"""A host that is slow just now is looked at again for this long at the most."""
+SHARE = 0.2
+"""And no longer than this share of the cell: a short one would take less time than its looks."""
 NEAR = 1.1
 """This close to the fastest look of the run it is as fast as usual."""
 
@@ -28,10 +30,10 @@ class Speed:
         self._sleep = sleep
         self._fastest_ms = math.inf
 
-    def look(self) -> float:
-        """CPU time of the loop in ms: the best of as many looks as it takes."""
+    def look(self, cell_s: float) -> float:
+        """CPU time of the loop in ms, the best of as many looks as it takes. cell_s: how long the cell is."""
         best_ms = self._spin()
-        for _ in range(LOOKS):
+        for _ in range(int(min(MOST_S, SHARE * cell_s) / PAUSE_S)):
             if best_ms <= NEAR * self._fastest_ms:
                 break
             self._sleep(PAUSE_S)
