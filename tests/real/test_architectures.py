@@ -4,10 +4,8 @@ import asyncio
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from itertools import count
+from collections.abc import Callable
 
-import psycopg
 import pytest
 
 from architecture_checks import ArchitectureChecks, Steps, carried, grounds
@@ -17,27 +15,7 @@ from streamlanes.durable.architecture import Architecture
 from streamlanes.durable.architectures import ARCHITECTURES, open_architecture
 from streamlanes.durable.looping import Looping
 from streamlanes.durable.opening import open_database
-from streamlanes.errors import UserError
-from streamlanes.local_postgres import Local, postgres
-
-NUMBERS = count()
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Local]:
-    try:
-        with postgres() as found:
-            yield found
-    except UserError as why:
-        pytest.skip(f"not tested: {why}")
-
-
-@pytest.fixture
-def schema(server: Local) -> Iterator[str]:
-    name = f"architecture_{next(NUMBERS)}"
-    yield name
-    with psycopg.connect(server.dsn, autocommit=True) as connection:
-        connection.execute(f"DROP SCHEMA IF EXISTS {name} CASCADE".encode())
+from streamlanes.local_postgres import Local
 
 
 @pytest.fixture(params=sorted(ARCHITECTURES))

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import count
 from pathlib import Path
 
 import psycopg
@@ -25,27 +24,7 @@ from streamlanes.durable.leases import Leases
 from streamlanes.durable.opening import open_database
 from streamlanes.durable.postgres import Postgres
 from streamlanes.durable.values import Checkpoint
-from streamlanes.errors import UserError
-from streamlanes.local_postgres import VARIABLE, Local, postgres
-
-NUMBERS = count()
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Local]:
-    try:
-        with postgres() as found:
-            yield found
-    except UserError as why:
-        pytest.skip(f"not tested: {why}")
-
-
-@pytest.fixture
-def schema(server: Local) -> Iterator[str]:
-    name = f"test_{next(NUMBERS)}"
-    yield name
-    with psycopg.connect(server.dsn, autocommit=True) as connection:
-        connection.execute(f"DROP SCHEMA IF EXISTS {name} CASCADE".encode())
+from streamlanes.local_postgres import VARIABLE, Local
 
 
 @pytest.fixture
