@@ -11,6 +11,7 @@ RECOVERY = Recovery(350.0, 0.875, 100.0, 20.0, 30.0)
 
 def trial(how: How = How.KILL, counts: Counts | None = None, **more: object) -> Trial:
     kill = Kill(0, Point.IN_COMMIT, how, 3, "sqlite")
+    more = {"durability": "sqlite-full", **more}
     return Trial(kill, True, counts or Counts(redone=2), RECOVERY, **more)
 
 
@@ -31,12 +32,17 @@ def test_the_verdict_has_counts_recovery_controls_and_what_was_not_tested():
     assert "in-commit        1        1     0           0           0           0       4" in said
     assert "sqlite, medians of 1: detection 350 ms (88% of the lease), start 100 ms" in said
     assert "python-list     5           0       0           0  as it must  a list" in said
-    assert "2 kills: 0 lost, 0 duplicated, 0 false done, 0 unfinished; 4 steps redone" in said
+    assert "2 kills on sqlite-full: 0 lost, 0 duplicated, 0 false done, 0 unfinished; 4 steps redone" in said
     assert "a process crash is not a power loss" in said
     blunt = [Control("python-list", "a list", ("lost",), Counts())]
     said = "\n".join(durable_lines.verdict_lines(Verdict([trial()], blunt)))
     assert "NOT AS IT MUST" in said
     assert "controls that did not show what they must: python-list" in said
+    missed = [Trial(trial().kill, False, Counts(), None)] * 3
+    said = "\n".join(durable_lines.verdict_lines(Verdict([trial(How.STOP), *missed], [], wanted=9)))
+    assert "; only 1 of 9 kills struck, in 4 trials" in said
+    nobody = durable_lines.verdict_lines(Verdict(missed, [], wanted=0))[-2]
+    assert nobody.endswith("; no worker ever passed sqlite/steps/in-commit")
 
 
 def test_no_recovery_is_said_and_not_zero():
@@ -46,12 +52,12 @@ def test_no_recovery_is_said_and_not_zero():
 
 
 def sent(name: str, wrong: bool, effects: int) -> Sent:
-    return Sent(name, "how", wrong, 10, 10, effects, effects - 10, 0)
+    return Sent(name, "how", wrong, 10, 10, effects, effects - 10, 0, "sqlite-full")
 
 
 def test_senders_are_judged_both_ways():
     good = durable_lines.sent_lines([sent("guarded", False, 10), sent("no-key", True, 20)])
-    assert "1 ways made every effect once; 1 wrong ones were found out" in good[-1]
+    assert "1 ways made every effect once, keys on sqlite-full; 1 wrong ones were found out" in good[-1]
     bad = durable_lines.sent_lines([sent("guarded", False, 11), sent("no-key", True, 10)])
     assert "not as it must be: guarded, no-key" in bad[-1]
     assert "WRONG" in "\n".join(bad)
@@ -67,21 +73,25 @@ def test_an_endpoint_without_a_ledger_is_unknown_and_not_clean():
 
 
 def test_killed_runs_are_a_line():
-    found = CellsKilled(kills=10, runs=3, cells=6, repeated=0, lost=0)
+    found = CellsKilled(wanted=10, kills=10, runs=3, cells=6, repeated=0, lost=0)
     assert found.passed
-    assert not CellsKilled(10, 3, 5, 0, 1).passed
+    assert not CellsKilled(10, 10, 3, 5, 0, 1).passed
     (line,) = durable_lines.cells_lines(found)
     assert "10 kills of `streamlanes run`, 3 runs of it finished: 6 cells, 0 repeated, 0 lost" in line
+    few = CellsKilled(10, 9, 50, 100, 0, 0, last_words="no such profile")
+    assert not few.passed
+    (line,) = durable_lines.cells_lines(few)
+    assert line.endswith("; 10 kills were wanted, but runs ended before: no such profile")
 
 
 def test_scenarios_are_named_and_their_own_counts_shown():
     kill = Kill(0, Point.AFTER_PARK, How.KILL, 3, "sqlite", Scenario.APPROVAL)
-    asked = Trial(kill, True, Counts(asked_again=1), RECOVERY)
+    asked = Trial(kill, True, Counts(asked_again=1), RECOVERY, durability="sqlite-full")
     line = durable_lines.trial_line(asked, 1, 30)
     assert "sqlite/SIGKILL/approval/after-park passage 3" in line
     assert "WRONG: 0 lost, 0 duplicated, 0 false done, 0 unfinished, 1 asked again" in line
     controls = [Control("approval-in-memory", "in memory", ("asked_again",), Counts(asked_again=3))]
     said = "\n".join(durable_lines.verdict_lines(Verdict([asked], controls)))
     assert "approval/after-park" in said
-    assert "1 kills: 0 lost, 0 duplicated, 0 false done, 0 unfinished, 1 asked again, 0 unapproved; 0" in said
+    assert "1 kills on sqlite-full: 0 lost, 0 duplicated, 0 false done, 0 unfinished, 1 asked again, 0 una" in said
     assert "wrong version" not in said, "no rainbow was killed"

@@ -72,10 +72,13 @@ def effects(
 @app.command()
 def chaos(
     kills: Annotated[int, typer.Option(help="Kills on each store.", min=1, max=MOST)] = 30,
-    store: Annotated[str, typer.Option(help="sqlite, postgres, or both by comma.")] = "sqlite",
+    store: Annotated[
+        str | None, typer.Option(help="sqlite, postgres, or both by comma; sqlite if not named.")
+    ] = None,
     scenario: Annotated[
-        str, typer.Option(help="What workers do: steps, approval, rainbow, replay, by comma.")
-    ] = "steps",
+        str | None,
+        typer.Option(help="What workers do: steps, approval, rainbow, replay, queue, by comma; or steps."),
+    ] = None,
     target: Annotated[str, typer.Option(help="What is killed: durable (workers) or run.")] = "durable",
     seed: Annotated[int, typer.Option(help="Draws points, signals and moments.")] = 1,
     json: Annotated[bool, typer.Option("--json", help="One object a line on standard output.")] = False,
@@ -83,15 +86,20 @@ def chaos(
     """Kill workers at named points and count what is lost or done twice: exit 0 if nothing, else 1."""
     from streamlanes import durable_lines
     from streamlanes.chaos import plan, session
+    from streamlanes.durable.points import NOT_TESTED
     from streamlanes.errors import unknown
 
-    stores = _words("store", store, session.STORES)
-    scenarios = [plan.Scenario(word) for word in _words("scenario", scenario, list(plan.Scenario))]
     if target not in TARGETS:
         raise unknown("target", target, TARGETS)
-    talk = sys.stderr if json else sys.stdout
     if target == "run":
+        for name, value in (("--store", store), ("--scenario", scenario)):
+            if value is not None:
+                raise UserError(f"{name} means nothing to --target run, which has no store; leave it out")
         _kill_runs(kills, seed, json)
+    stores = _words("store", session.SQLITE if store is None else store, session.STORES)
+    named = plan.Scenario.STEPS if scenario is None else scenario
+    scenarios = [plan.Scenario(word) for word in _words("scenario", named, list(plan.Scenario))]
+    talk = sys.stderr if json else sys.stdout
     told = []
 
     def tell(trial: plan.Trial) -> None:
@@ -106,8 +114,7 @@ def chaos(
     if json:
         for control in verdict.controls:
             _out({"schema": plan.SCHEMA, "control": {**asdict(control), "as_expected": control.as_expected}})
-        summary = {"kills": verdict.kills, **asdict(verdict.counts), "passed": verdict.passed}
-        _out({"schema": plan.SCHEMA, "verdict": {**summary, "not_tested": plan.NOT_TESTED}})
+        _out({"schema": plan.SCHEMA, "verdict": {**verdict.fields(), "not_tested": NOT_TESTED}})
     else:
         print(*durable_lines.verdict_lines(verdict), sep="\n")
     raise typer.Exit(0 if verdict.passed else BROKEN)

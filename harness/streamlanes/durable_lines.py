@@ -6,7 +6,6 @@ from statistics import median
 from streamlanes.agents_trial import Ran
 from streamlanes.chaos.cells import CellsKilled
 from streamlanes.chaos.plan import (
-    NOT_TESTED,
     OWN_COUNTS,
     Control,
     Counts,
@@ -16,7 +15,7 @@ from streamlanes.chaos.plan import (
     Trial,
     Verdict,
 )
-from streamlanes.durable.points import Point
+from streamlanes.durable.points import NOT_TESTED, Point
 from streamlanes.effects_trial import Foreign, Sent
 
 
@@ -38,7 +37,9 @@ def sent_lines(all_sent: Sequence[Sent]) -> list[str]:
     right = [one for one in all_sent if not one.must_duplicate]
     wrong = [one for one in all_sent if one.must_duplicate]
     if all(one.as_expected for one in all_sent):
-        answer = f"{len(right)} ways made every effect once; {len(wrong)} wrong ones were found out"
+        kept = " and ".join(dict.fromkeys(one.durability for one in all_sent))
+        answer = f"{len(right)} ways made every effect once, keys on {kept}; "
+        answer += f"{len(wrong)} wrong ones were found out"
     else:
         answer = "not as it must be: " + ", ".join(one.name for one in all_sent if not one.as_expected)
     return [*aligned([heads, *rows], right={1, 2, 3, 4}), "", f"ANSWER  {answer}"]
@@ -77,19 +78,27 @@ def verdict_lines(verdict: Verdict) -> list[str]:
     controls = [_control(control, own) for control in verdict.controls]
     said += ["", *aligned([heads, *controls], right=set(range(1, 5 + len(own))))]
     counts = verdict.counts
-    result = f"{verdict.kills} kills: {_wrongs(counts, own)}; {counts.redone} steps redone"
+    stores = " and ".join(str(promised) for promised in verdict.durability.values())
+    result = f"{verdict.kills} kills on {stores}: {_wrongs(counts, own)}; {counts.redone} steps redone"
     blunt = [control.name for control in verdict.controls if not control.as_expected]
     if blunt:
         result += f"; controls that did not show what they must: {', '.join(blunt)}"
+    if verdict.short is not None:
+        result += f"; {verdict.short}"
+    if verdict.unreached:
+        result += f"; no worker ever passed {', '.join(verdict.unreached)}"
     return [*said, "", f"ANSWER  {result}", f"NOTE    {NOT_TESTED}; power loss: see docs/durable.md"]
 
 
 def cells_lines(found: CellsKilled) -> list[str]:
     """What killed runs came to."""
-    return [
-        f"ANSWER  {found.kills} kills of `streamlanes run`, {found.runs} runs of it finished: "
+    result = (
+        f"{found.kills} kills of `streamlanes run`, {found.runs} runs of it finished: "
         f"{found.cells} cells, {found.repeated} repeated, {found.lost} lost"
-    ]
+    )
+    if found.kills < found.wanted:
+        result += f"; {found.wanted} kills were wanted, but runs ended before: {found.last_words}"
+    return [f"ANSWER  {result}"]
 
 
 def agents_heads() -> str:

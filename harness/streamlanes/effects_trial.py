@@ -35,7 +35,8 @@ _LOST = (OSError, HTTPException, Refused, NotDone)
 
 @dataclass(frozen=True)
 class Sent:
-    """What one sender did. effects: in the receiver's ledger. must_duplicate: whether it is wrong."""
+    """What one sender did. effects: in the receiver's ledger. must_duplicate: whether it is wrong.
+    durability: of the store of the keys, as Database.durability."""
 
     name: str
     says: str
@@ -45,6 +46,7 @@ class Sent:
     effects: int
     duplicated: int
     lost: int
+    durability: str
 
     @property
     def as_expected(self) -> bool:
@@ -82,7 +84,7 @@ def run_senders(calls: int, folder: Path) -> list[Sent]:
         finally:
             database.close()
             receiver.close()
-        made.append(_sent(name, says, wrong, calls, ok, ledger))
+        made.append(_sent(name, says, wrong, calls, ok, ledger, database.durability))
     return made
 
 
@@ -103,7 +105,9 @@ def _ended_well(sender: Sender, known: Known, call: int) -> bool:
     return True
 
 
-def _sent(name: str, says: str, wrong: bool, calls: int, ok: int, ledger: Counter[str]) -> Sent:
+def _sent(  # one for each of its fields
+    name: str, says: str, wrong: bool, calls: int, ok: int, ledger: Counter[str], durability: str
+) -> Sent:
     refs = [_ref(call) for call in range(calls)]
     return Sent(
         name,
@@ -114,6 +118,7 @@ def _sent(name: str, says: str, wrong: bool, calls: int, ok: int, ledger: Counte
         effects=ledger.total(),
         duplicated=sum(times - 1 for times in ledger.values()),
         lost=sum(not ledger[ref] for ref in refs),
+        durability=durability,
     )
 
 

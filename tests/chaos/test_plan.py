@@ -1,11 +1,22 @@
 """The plan of kills and the counting: pure."""
 
 from collections import Counter
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
-from streamlanes.chaos.plan import ChaosPlan, Control, Counts, How, Kill, Scenario, Trial, Verdict
+from streamlanes.chaos.plan import (
+    MORE_BEGUN,
+    MOST_BEGUN,
+    ChaosPlan,
+    Control,
+    Counts,
+    How,
+    Kill,
+    Scenario,
+    Trial,
+    Verdict,
+)
 from streamlanes.chaos.scenarios import SCENARIOS, places, played
 from streamlanes.durable.points import Point
 
@@ -80,3 +91,36 @@ def test_every_scenario_is_struck_at_each_of_its_points():
 def test_whatever_went_wrong_is_not_clean(name: str):
     assert not Counts(**{name: 1}).clean
     assert Counts(redone=1).clean
+
+
+def test_workers_that_never_strike_are_not_waited_for_forever():
+    done = carried_out(ChaosPlan(30, ["sqlite"], STEPS), lambda kill: False)
+    assert len(done) == MOST_BEGUN * MORE_BEGUN
+    told = [replace(one, errors=("the process exited with 1: no such module",)) for one in done]
+    found = Verdict(told, [], wanted=30)
+    assert not found.passed
+    assert found.short == "only 0 of 30 kills struck, in 10 trials: the process exited with 1: no such module"
+    assert Verdict([], [], wanted=1).short == "only 0 of 1 kills struck, in 0 trials"
+    rarely = carried_out(ChaosPlan(10, ["sqlite"], STEPS), lambda kill: kill.number % 20 == 0)
+    assert len(rarely) <= MOST_BEGUN * 10
+    assert not Verdict(rarely, [], wanted=10).passed
+
+
+def test_a_point_that_nobody_passes_is_named_though_others_make_up_for_it():
+    done = carried_out(ChaosPlan(30, ["sqlite"], STEPS), lambda kill: kill.point is not Point.IN_COMMIT)
+    found = Verdict(done, [], wanted=30)
+    assert (found.kills, found.short) == (30, None)
+    assert found.unreached == ["sqlite/steps/in-commit"]
+    assert not found.passed
+    assert Verdict(carried_out(ChaosPlan(30, ["sqlite"], STEPS)), [], wanted=30).passed
+
+
+def test_a_verdict_names_what_each_store_promised():
+    kills = [Kill(number, Point.IN_COMMIT, How.KILL, 1, store) for number, store in enumerate(("sqlite", "postgres"))]
+    done = [
+        replace(trial(kill), durability=promised)
+        for kill, promised in zip(kills, ("sqlite-full", "postgres"), strict=True)
+    ]
+    fields = Verdict(done, [], wanted=2).fields()
+    assert fields["durability"] == {"sqlite": "sqlite-full", "postgres": "postgres"}
+    assert (fields["wanted"], fields["kills"], fields["passed"]) == (2, 2, True)

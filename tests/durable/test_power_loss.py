@@ -1,7 +1,8 @@
 """Power loss on SQLite: files are built from what was synced, and opened again.
 
 A killed process is no power loss: the system keeps what it wrote. Here every write and sync is
-recorded at SQLite's own border, and the files as they would be found are put together for many moments.
+recorded at SQLite's own border, and the files as they would be found are put together for many moments:
+while the log grows, while it is copied into the file, and after it began anew.
 """
 
 import random
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from durable_checks import claimed, row
+from streamlanes.durable import backfill, sqlite
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.sqlite import SQLite, Synchronous
 from streamlanes.durable.values import Checkpoint
@@ -18,6 +20,13 @@ from streamlanes.durable.vfs import Event, Kind, Unavailable, Watch, after_power
 
 STEPS = 120
 MOMENTS = 40
+
+
+@pytest.fixture
+def copying_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log is copied into the file, and begins anew, many times within the recording."""
+    monkeypatch.setattr(backfill, "EVERY", 20)
+    monkeypatch.setattr(sqlite, "LEFT_TO_THE_WRITER", 40)
 
 
 def watching(**how: object) -> Watch:
@@ -78,14 +87,21 @@ def lost(tmp_path: Path, synchronous: Synchronous, torn: bool) -> int:
         promised = max((step + 1 for at, step in acknowledged if at <= moment), default=0)
         missing += max(0, promised - found(files, tmp_path / f"after{number}"))
     assert len(acknowledged) == STEPS
+    written = [(event.file, event.place) for event in events if event.kind is Kind.WRITE]
+    copied = [place for file, place in written if file == "s.db"]
+    begun = [place for file, place in written if (file, place) == ("s.db-wal", 0)]
+    assert copied, "the log was copied into the file"
+    assert len(begun) > 1, "and began anew"
     return missing
 
 
+@pytest.mark.usefixtures("copying_often")
 @pytest.mark.parametrize("torn", [False, True], ids=["unsynced writes gone", "unsynced writes torn"])
 def test_full_keeps_every_step_it_acknowledged(tmp_path: Path, torn: bool):
     assert lost(tmp_path, Synchronous.FULL, torn) == 0
 
 
+@pytest.mark.usefixtures("copying_often")
 def test_normal_loses_steps_and_says_so_in_its_name(tmp_path: Path):
     """The control: if this loses nothing, the test above shows nothing."""
     assert lost(tmp_path, Synchronous.NORMAL, torn=False) > 0
@@ -105,12 +121,14 @@ def test_every_sync_is_counted(tmp_path: Path):
 def test_a_loss_keeps_what_was_synced_and_nothing_else():
     events = [
         Event(Kind.WRITE, "f", 0, b"aaaa"),
-        Event(Kind.SYNC, "f"),
+        Event(Kind.SYNC, "f", 1),
         Event(Kind.WRITE, "f", 2, b"bb"),
         Event(Kind.WRITE, "g", 0, b"cc"),
-        Event(Kind.SYNC, "g"),
+        Event(Kind.SYNC, "g", 4),
         Event(Kind.TRUNCATE, "g", 1),
     ]
     assert after_power_loss({}, events) == {"f": b"aaaa", "g": b"cc"}
-    assert after_power_loss({}, [*events, Event(Kind.SYNC, "g")]) == {"f": b"aaaa", "g": b"c"}
+    assert after_power_loss({}, [*events, Event(Kind.SYNC, "g", 6)]) == {"f": b"aaaa", "g": b"c"}
+    late = [*events, Event(Kind.SYNC, "g", 5)]
+    assert after_power_loss({}, late)["g"] == b"cc", "what came while it synced is not synced"
     assert after_power_loss({"f": b"old", "h": b"h"}, []) == {"f": b"old", "h": b"h"}

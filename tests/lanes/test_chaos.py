@@ -82,7 +82,10 @@ def test_the_record_and_the_answer():
         "6 steps redone",
         "        the way back after a kill: detection 420 ms, start 100 ms, replay 5.0 ms, "
         "first new step 20 ms (a lease lapses after 105 % of its length)",
+        "        a process crash is not a power loss: the operating system kept what was written",
     ]
+    assert LANE.answer([]) == []
+    assert "power loss" in LANE.charts[0].note
 
 
 @pytest.mark.parametrize(("lost", "verdict"), [(0, "pass"), (1, "broken")])

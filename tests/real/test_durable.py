@@ -10,16 +10,21 @@ import pytest
 
 from commands import left_behind, run
 from streamlanes import durable_cli
+from streamlanes.cells import Axes, Cell
+from streamlanes.chaos import plan
+from streamlanes.chaos.cell import strike
 from streamlanes.chaos.cells import run_killed
 from streamlanes.chaos.place import place
 from streamlanes.chaos.plan import How, Kill, Scenario, Size, Trial
-from streamlanes.chaos.scenarios import played
+from streamlanes.chaos.scenarios import played, steps
 from streamlanes.chaos.trial import run_trial
 from streamlanes.children import Launcher
 from streamlanes.durable import postgres
 from streamlanes.durable.points import Point
 from streamlanes.errors import UserError
+from streamlanes.hearing import CellEnded
 from streamlanes.local_postgres import VARIABLE
+from streamlanes.record import StatusName
 
 
 def test_thirty_kills_lose_nothing_and_the_controls_do(tmp_path: Path):
@@ -29,12 +34,14 @@ def test_thirty_kills_lose_nothing_and_the_controls_do(tmp_path: Path):
     trials = [one["trial"] for one in said if "trial" in one]
     struck = Counter((one["kill"]["point"], one["kill"]["how"]) for one in trials if one["struck"])
     assert struck.total() == 30
-    assert len(struck) >= len(played(Scenario.STEPS).points) * len(How) - 2, (
-        "nearly every point, killed and stopped"
-    )
+    points = played(Scenario.STEPS).points
+    assert {point for point, _ in struck} == set(points), "one that nobody ever passed proves nothing"
+    assert len(struck) >= len(points) * len(How) - 2, "nearly every point, killed and stopped"
     (verdict,) = [one["verdict"] for one in said if "verdict" in one]
     wrong = ("lost", "duplicated", "false_done", "unfinished")
     assert [verdict[name] for name in wrong] == [0, 0, 0, 0]
+    assert (verdict["durability"], verdict["passed"]) == ({"sqlite": "sqlite-full"}, True)
+    assert {one["durability"] for one in trials} == {"sqlite-full"}
     assert "not a power loss" in verdict["not_tested"]
     controls = {one["control"]["name"]: one["control"]["counts"] for one in said if "control" in one}
     assert controls["python-list"]["lost"] == 5, "of 7: two were done"
@@ -70,6 +77,7 @@ def test_the_guarded_sender_makes_each_effect_once_and_the_wrong_ones_do_not(tmp
     done = run("durable", "effects", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     sent = {one["name"]: one for one in map(json.loads, done.stdout.splitlines())}
+    assert {one["durability"] for one in sent.values()} == {"sqlite-full"}
     assert (sent["guarded"]["effects"], sent["guarded"]["ok"]) == (200, 200)
     assert (sent["asked-first"]["effects"], sent["asked-first"]["ok"]) == (200, 200)
     assert sent["no-key"]["effects"] > 200
@@ -109,6 +117,17 @@ def test_ones_own_endpoint_in_its_place(tmp_path: Path, endpoint: str, code: int
     assert (gone.returncode, gone.stderr.count("\n")) == (2, 1)
 
 
+def test_workers_that_cannot_start_end_a_cell_of_the_lane(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(plan, "MOST_BEGUN", 2)
+    monkeypatch.setattr(steps, "task", lambda *about: {"mode": "nobody"})
+    cell = Cell(
+        lane="chaos", backend="threads", client="none", workload="documents", calls=1, axes=Axes(kills=1)
+    )
+    with pytest.raises(CellEnded, match=r"only 0 of 1 kills struck, in 2 trials: .*KeyError: 'nobody'") as ended:
+        strike(cell)
+    assert ended.value.status.name is StatusName.CRASHED, "and so breaks the gate"
+
+
 def test_killed_runs_repeat_no_cell_and_lose_none(tmp_path: Path):
     found = run_killed(1, tmp_path, seed=1, tell=lambda *_: None)
     assert found.passed, found
@@ -122,6 +141,8 @@ def test_killed_runs_repeat_no_cell_and_lose_none(tmp_path: Path):
         (["chaos", "--target", "runs"], "did you mean 'run'?"),
         (["chaos", "--scenario", "rainbw"], "did you mean 'rainbow'?"),
         (["chaos", "--kills", "0"], "--kills"),
+        (["chaos", "--target", "run", "--store", "sqlite"], "--store means nothing to --target run"),
+        (["chaos", "--target", "run", "--scenario", "steps"], "--scenario means nothing to --target run"),
         (["effects", "--url", "localhost:80"], "begins with http:// or https://"),
         (["effects", "--ledger", "http://x/"], "name that with --url"),
         (["effects", "-n", "0"], "--calls"),

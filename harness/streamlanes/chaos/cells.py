@@ -18,33 +18,41 @@ TINY = ["--set", "ttft_ms=20", "--set", "gap_ms=20", "--set", "tokens=5"]
 LATEST_S = 0.8
 """Longest wait between a record and the kill: into the middle of the next cell."""
 LIMIT_S = 240.0
+MOST_BEGUN = 5
+"""Runs begun for each kill that is wanted, at most: a run that cannot start is never met alive."""
 
 
 @dataclass(frozen=True)
 class CellsKilled:
     """What runs came to that were killed and started again.
 
-    kills: SIGKILLs that met a living run. runs: folders that were finished. repeated: cells with more
-    than one record. lost: cells without one, and records that were there before a kill and not after.
+    wanted: kills that were asked for. kills: SIGKILLs that met a living run. runs: folders that were
+    finished. repeated: cells with more than one record. lost: cells without one, and records that were there
+    before a kill and not after. last_words: of the last run, on standard error.
     """
 
+    wanted: int
     kills: int
     runs: int
     cells: int
     repeated: int
     lost: int
+    last_words: str = ""
 
     @property
     def passed(self) -> bool:
-        """Whether every cell has exactly one record, and every record stayed."""
-        return not (self.repeated or self.lost) and self.cells == self.runs * len(BACKENDS)
+        """Whether all kills happened, every cell has exactly one record, and every record stayed."""
+        whole = self.kills >= self.wanted and self.cells == self.runs * len(BACKENDS)
+        return whole and not (self.repeated or self.lost)
 
 
 def run_killed(kills: int, folder: Path, seed: int, tell: Callable[[int, int], None]) -> CellsKilled:
-    """Kill runs so many times, each as often as it lives. tell: called with kills and records so far."""
+    """Kill runs so many times, each as often as it lives, until MOST_BEGUN times as many were begun. tell:
+    called with kills and records so far.
+    """
     draw = random.Random(seed)
     struck = runs = cells = repeated = lost = 0
-    while struck < kills or runs == 0:
+    while (struck < kills or runs == 0) and runs < MOST_BEGUN * kills:
         out = folder / f"run{runs}"
         finished = False
         while not finished:
@@ -63,7 +71,9 @@ def run_killed(kills: int, folder: Path, seed: int, tell: Callable[[int, int], N
         cells += len(set(ids))
         repeated += len(ids) - len(set(ids))
         lost += len(BACKENDS) - len(set(ids))
-    return CellsKilled(struck, runs, cells, repeated, lost)
+    return CellsKilled(
+        kills, struck, runs, cells, repeated, lost, _last_words(folder / f"run{runs - 1}")
+    )
 
 
 def _killed(out: Path, records: int, wait_s: float) -> bool:
@@ -93,12 +103,25 @@ def _finished(out: Path) -> bool:
 
 
 def _started(out: Path) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
-        [*COMMAND, *CELLS, *TINY, "--out", str(out)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    with open(_errors(out), "wb") as errors:
+        return subprocess.Popen(
+            [*COMMAND, *CELLS, *TINY, "--out", str(out)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
+
+
+def _errors(out: Path) -> Path:
+    """Where what the latest run of a folder says on standard error is kept."""
+    return out.with_name(f"{out.name}.err")
+
+
+def _last_words(out: Path) -> str:
+    """The last line of that."""
+    path = _errors(out)
+    lines = path.read_text(errors="replace").strip().splitlines() if path.exists() else []
+    return lines[-1].strip() if lines else ""
 
 
 def _ids(out: Path) -> list[str]:

@@ -17,11 +17,12 @@ POLL_S = 0.01
 
 @dataclass
 class Process:
-    """A worker's process and what it said so far."""
+    """A worker's process and what it said so far. ending: how it went, once it is gone."""
 
     child: Child
     said: list[dict[str, Any]] = field(default_factory=list)
     gone: bool = False
+    ending: str = ""
 
     def listen(self, timeout_s: float) -> None:
         """Take what it says within the time."""
@@ -29,8 +30,8 @@ class Process:
         try:
             while word := self.child.hear(max(0.0, until - time.monotonic())):
                 self.said.append(word)
-        except Gone:
-            self.gone = True
+        except Gone as gone:
+            self.gone, self.ending = True, str(gone)
 
     def at_ns(self, event: str) -> int | None:
         """When it first said this; None when it did not."""

@@ -7,17 +7,22 @@ killed. `trial` carries trials out.
 
 import enum
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 
 from streamlanes.durable.points import Point
 
 SCHEMA = "streamlanes.chaos/1"
 
-NOT_TESTED = "a process crash is not a power loss: the operating system kept what was written"
 MOST_HITS = {Point.IN_HEARTBEAT: 1}
 """How late a strike may come; a heartbeat comes only once or twice in a trial."""
 HITS = 8
+MOST_BEGUN = 5
+"""Trials begun for each that struck, at most: workers that cannot start never do."""
+MORE_BEGUN = 2
+"""Trials that may be taken to strike before any has."""
+TRIED = 3
+"""A place where so many trials were begun and none struck is one that workers do not pass."""
 
 
 class Scenario(enum.StrEnum):
@@ -117,7 +122,8 @@ class Trial:
     """A kill and what came of it. struck: whether the worker passed the point at all.
 
     refused: executions that a worker found were no longer its own, so that its write changed nothing.
-    errors: other errors that workers met.
+    errors: other errors that workers met, and how one ended that never came up.
+    durability: of the store, as Database.durability.
     """
 
     kill: Kill
@@ -126,6 +132,7 @@ class Trial:
     recovery: Recovery | None
     refused: int = 0
     errors: tuple[str, ...] = ()
+    durability: str | None = None
 
 
 @dataclass(frozen=True)
@@ -152,7 +159,7 @@ class ChaosPlan:
     """Kills over every place and both signals, evenly, in seeded order; on each store in turn.
 
     places: scenarios with their points. A kill whose worker never passed the point does not count, and
-    another one takes its place.
+    another one takes its place, until so many were begun in vain that there is no hope (MOST_BEGUN).
     """
 
     def __init__(
@@ -163,7 +170,7 @@ class ChaosPlan:
         seed: int = 1,
         hows: Sequence[How] = tuple(How),
     ) -> None:
-        self._kills = kills
+        self.wanted = kills * len(stores)
         self._draw_seed = seed
         self._ways = [(scenario, point, how) for scenario, point in places for how in hows]
         self._stores = stores
@@ -173,8 +180,8 @@ class ChaosPlan:
         return self.after(len(done), sum(trial.struck for trial in done))
 
     def after(self, begun: int, struck: int) -> Kill | None:
-        """The kill with number `begun`, if `struck` are not enough yet."""
-        if struck >= self._kills * len(self._stores):
+        """The kill with number `begun`, if `struck` are not enough yet and it may still be begun."""
+        if struck >= self.wanted or begun >= MOST_BEGUN * min(self.wanted, struck + MORE_BEGUN):
             return None
         block, place = divmod(begun // len(self._stores), len(self._ways))
         ways = random.Random(f"{self._draw_seed} {block}").sample(self._ways, len(self._ways))
@@ -185,11 +192,11 @@ class ChaosPlan:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All trials and controls together."""
+    """All trials and controls together. wanted: kills that were asked for, over all stores."""
 
     trials: Sequence[Trial]
     controls: Sequence[Control]
-    durability: Mapping[str, str] = field(default_factory=dict)
+    wanted: int = 0
 
     @property
     def counts(self) -> Counts:
@@ -203,6 +210,41 @@ class Verdict:
         return sum(trial.struck for trial in self.trials)
 
     @property
+    def durability(self) -> dict[str, str | None]:
+        """What each store promised, by its name here."""
+        return {trial.kill.store: trial.durability for trial in self.trials}
+
+    @property
+    def short(self) -> str | None:
+        """Why there are fewer kills than were asked for; None where there are enough."""
+        return short(self.trials, self.wanted)
+
+    @property
+    def unreached(self) -> list[str]:
+        """Places that no worker passed, however often it was tried: what was wanted there is not proven."""
+        begun: dict[str, list[bool]] = {}
+        for trial in self.trials:
+            kill = trial.kill
+            begun.setdefault(f"{kill.store}/{kill.scenario}/{kill.point}", []).append(trial.struck)
+        return [place for place, struck in begun.items() if len(struck) >= TRIED and not any(struck)]
+
+    @property
     def passed(self) -> bool:
-        """Whether nothing went wrong, and each control showed what it is for."""
-        return self.counts.clean and all(control.as_expected for control in self.controls)
+        """Whether all kills happened and nothing went wrong, and each control showed what it is for."""
+        whole = self.short is None and not self.unreached
+        return whole and self.counts.clean and all(control.as_expected for control in self.controls)
+
+    def fields(self) -> dict[str, object]:
+        """For JSON."""
+        said = {"wanted": self.wanted, "kills": self.kills, "durability": self.durability}
+        problems = {"short": self.short, "unreached": self.unreached, "passed": self.passed}
+        return {**said, **asdict(self.counts), **problems}
+
+
+def short(trials: Sequence[Trial], wanted: int) -> str | None:
+    """Why fewer workers were struck than wanted; None where there were enough."""
+    struck = sum(trial.struck for trial in trials)
+    if struck >= wanted:
+        return None
+    said = [error for trial in trials if not trial.struck for error in trial.errors]
+    return f"only {struck} of {wanted} kills struck, in {len(trials)} trials" + (f": {said[0]}" if said else "")

@@ -1,8 +1,10 @@
 """A plan of kills carried out, some trials at a time, each with a store of its own."""
 
 import contextlib
+import math
 import queue
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -82,7 +84,7 @@ def run(
                     controls += [one for each in scenarios for one in played(each).controls(at)]
                 if Scenario.STEPS in scenarios:
                     controls.append(with_checkpoints(at))
-    return Verdict(trials, controls)
+    return Verdict(trials, controls, plan.wanted)
 
 
 @contextlib.contextmanager
@@ -96,10 +98,18 @@ def opened(stores: Sequence[str], at_once: int) -> Iterator[Grounds]:
         yield grounds
 
 
-def carried_out(
-    plan: ChaosPlan, size: Size, grounds: Grounds, tell: Callable[[Trial], None], at_once: int
+def carried_out(  # each is a choice of its own
+    plan: ChaosPlan,
+    size: Size,
+    grounds: Grounds,
+    tell: Callable[[Trial], None],
+    at_once: int,
+    budget_s: float = math.inf,
 ) -> list[Trial]:
-    """All trials of a plan. Those under way are taken to strike; the plan is asked again when one did not."""
+    """All trials of a plan. Those under way are taken to strike; the plan is asked again when one did not.
+    None is begun after budget_s.
+    """
+    until = time.monotonic() + budget_s
     done: list[Trial] = []
     going: set[Future[Trial]] = set()
     begun = 0
@@ -113,7 +123,7 @@ def carried_out(
             while True:
                 struck = sum(trial.struck for trial in done)
                 kill = plan.after(begun, struck + len(going))
-                if kill is not None and len(going) < at_once:
+                if kill is not None and len(going) < at_once and time.monotonic() < until:
                     going.add(pool.submit(carry_out, kill))
                     begun += 1
                     continue

@@ -40,12 +40,20 @@ def run_trial(kill: Kill, size: Size, at: Place) -> Trial:
             scenario.counts(kill, size, left),
             recovery,
             refused=len(left.said("lost")),
-            errors=tuple(sorted({word["error"] for word in left.said("failed")})),
+            errors=_errors(left, processes),
+            durability=database.durability,
         )
     finally:
         for each in processes:
             each.child.end()
         database.close()
+
+
+def _errors(left: Left, processes: Sequence[Process]) -> tuple[str, ...]:
+    """What workers met, and how those ended that never came up."""
+    met = {str(word["error"]) for word in left.said("failed")}
+    never_up = {each.ending for each in processes if each.gone and each.at_ns("up") is None}
+    return tuple(sorted(met | never_up))
 
 
 def _struck(processes: Sequence[Process], how: How) -> bool:

@@ -39,6 +39,9 @@ OF_STEPS = (
 )
 """Those that executions with checkpoints, effects and an outbox pass."""
 
+NOT_TESTED = "a process crash is not a power loss: the operating system kept what was written"
+"""What no strike at a point shows."""
+
 _watcher: Callable[[Point], None] | None = None
 
 

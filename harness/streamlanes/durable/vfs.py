@@ -71,7 +71,8 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One entry of a recording. place: offset of a write, size of a truncate."""
+    """One entry of a recording. place: offset of a write, size of a truncate, of a sync how many entries there
+    were when it began: what another thread wrote during it may not be on the disk."""
 
     kind: Kind
     file: str
@@ -142,29 +143,32 @@ class Watch:
         def sync(file: int, flags: int) -> int:
             if self._delay_s:
                 time.sleep(self._delay_s)
+            began = len(self.events)
             code = default(file, flags)
             with self._lock:
                 self.syncs += 1
                 if self._recording and code == _OK:
-                    self.events.append(Event(Kind.SYNC, self._files[file]))
+                    self.events.append(Event(Kind.SYNC, self._files[file], began))
             return code
 
         return _Sync(sync)
 
     def _writing(self, default: Callable[[int, int, int, int], int]) -> Any:
         def write(file: int, data: int, size: int, offset: int) -> int:
+            code = default(file, data, size, offset)
             with self._lock:
                 kept = ctypes.string_at(data, size)
                 self.events.append(Event(Kind.WRITE, self._files[file], offset, kept))
-            return default(file, data, size, offset)
+            return code
 
         return _Write(write)
 
     def _truncating(self, default: Callable[[int, int], int]) -> Any:
         def truncate(file: int, size: int) -> int:
+            code = default(file, size)
             with self._lock:
                 self.events.append(Event(Kind.TRUNCATE, self._files[file], size))
-            return default(file, size)
+            return code
 
         return _Truncate(truncate)
 
@@ -178,9 +182,12 @@ def after_power_loss(
     file's last sync nothing is, or with `draw` any part of it, in sectors.
     """
     files = {name: bytearray(data) for name, data in before.items()}
-    last_sync = {event.file: number for number, event in enumerate(events) if event.kind is Kind.SYNC}
+    last_sync: dict[str, int] = {}
+    for event in events:
+        if event.kind is Kind.SYNC:  # one that began earlier may end later
+            last_sync[event.file] = max(event.place, last_sync.get(event.file, 0))
     for number, event in enumerate(events):
-        synced = number < last_sync.get(event.file, -1)
+        synced = number < last_sync.get(event.file, 0)
         data = files.setdefault(event.file, bytearray())
         if event.kind is Kind.TRUNCATE and (synced or (draw and draw.random() < 0.5)):
             del data[event.place :]

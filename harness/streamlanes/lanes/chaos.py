@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamlanes.backends import BACKENDS, Waits
 from streamlanes.clients import ClientInfo
-from streamlanes.durable.points import OF_STEPS, Point
+from streamlanes.durable.points import NOT_TESTED, OF_STEPS, Point
 from streamlanes.errors import UserError, unknown
 from streamlanes.facts import Missing
 from streamlanes.lanes.base import Asks, Better, Chart, Crew, Kind, Lane, Metric, Panel, Pool, Usual
@@ -30,6 +30,8 @@ MOST = 100
 """Executions of a trial: each is a thread of its worker."""
 TRIAL_S = 2.0
 """A trial takes about so long: two workers' starts, a lease that lapses, the steps."""
+KILL_MOST_S = 60.0
+"""A cell that takes longer for each of its kills begins no more trials."""
 
 
 def store_of(cell: "Cell") -> str:
@@ -50,6 +52,11 @@ def strike_of(cell: "Cell") -> str:
 def kills_of(cell: "Cell") -> int:
     """How many trials are struck."""
     return cell.axes.kills or KILLS
+
+
+def budget_s(cell: "Cell") -> float:
+    """After how long it begins no more of them."""
+    return cell.budget_s or KILL_MOST_S * kills_of(cell)
 
 
 @dataclass(frozen=True)
@@ -143,7 +150,7 @@ _METRICS = (
 
 
 def _answer(records: Sequence[Record]) -> list[str]:
-    """By store: what all kills came to, and what one costs."""
+    """By store: what all kills came to, and what one costs. Then what they do not show."""
     lines = []
     ended = [record for record in records if record.status.name is StatusName.OK]
     for name in dict.fromkeys(record.cell.axes["store"] for record in ended):
@@ -159,7 +166,7 @@ def _answer(records: Sequence[Record]) -> list[str]:
             f"{plain(redone)} steps redone"
         )
         lines += _way_back([record for record in some if record.cell.axes["strike"] == "kill"])
-    return lines
+    return [*lines, f"        {NOT_TESTED}"] if lines else []
 
 
 def _many(count: float, what: str) -> str:
@@ -242,7 +249,8 @@ LANE = Lane(
                 ),
                 Panel(y=("chaos.redone_per_kill",), axis="steps redone a kill", log=False),
             ),
-            note="Detection waits for a lease of 0.4 s to lapse; it grows with the lease, the rest does not.",
+            note="Detection waits for a lease of 0.4 s to lapse; it grows with the lease, the rest does not. "
+            f"{NOT_TESTED[0].upper()}{NOT_TESTED[1:]}.",
         ),
     ),
     headline=(
