@@ -7,7 +7,7 @@ their number of clean repetitions, and without them the verdict is inconclusive,
 
 import enum
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
@@ -16,7 +16,7 @@ import msgspec
 
 from streamlanes.errors import unknown
 from streamlanes.knee import without_searches
-from streamlanes.record import Record, StatusName
+from streamlanes.record import CellInfo, Record, StatusName
 from streamlanes.rules import Bound, Exact, Ratio, Rule, Thresholds, limits
 from streamlanes.stats import paired, paired_ratio
 from streamlanes.words import number, plain, why_missing
@@ -116,8 +116,8 @@ def judge(records: Sequence[Record], thresholds: Thresholds) -> Verdict:
             found.broken += [breach for record in held if (breach := _exact(rule, record)) is not None]
         elif isinstance(rule, Bound):
             _bound(rule, held, found)
-        elif isinstance(rule, Ratio):
-            _ratio(rule, held, compared, found)
+        elif isinstance(rule, Ratio) and not _ratio(rule, held, compared, found):
+            idle.append(str(rule))
     return Verdict(
         name=found.name(),
         broken=tuple(found.broken),
@@ -163,13 +163,14 @@ def _bound(rule: Bound, held: Sequence[Record], found: _Findings) -> None:
             found.broken.append(_breach(cell, rule, number(middle)))
 
 
-def _ratio(rule: Ratio, held: Sequence[Record], records: Sequence[Record], found: _Findings) -> None:
+def _ratio(rule: Ratio, held: Sequence[Record], records: Sequence[Record], found: _Findings) -> bool:
+    """Judge the cells that have another one; returns whether any has."""
     cells = _by_cell(records)
-    for cell, repetitions in _by_cell(held).items():
-        other = cell.replace(f"/{repetitions[0].cell.backend}/", f"/{rule.against}/", 1)
-        ours, theirs = paired(
-            _clean_figures(repetitions, rule.metric), _clean_figures(cells.get(other, []), rule.metric)
-        )
+    pairs = [(cell, one, _other(rule, cell, one[0], cells)) for cell, one in _by_cell(held).items()]
+    for cell, repetitions, other in pairs:
+        if other is None:
+            continue
+        ours, theirs = paired(_figures(repetitions, rule), _figures(cells.get(other, []), rule))
         if len(ours) < rule.repetitions:
             found.open.append(f"{cell}: {rule}: {len(ours)} of {rule.repetitions} clean pairs")
             continue
@@ -177,11 +178,30 @@ def _ratio(rule: Ratio, held: Sequence[Record], records: Sequence[Record], found
         value = paired_ratio(ours, theirs).value
         if not _within(value, rule):
             found.broken.append(_breach(cell, rule, f"{value:.3f}"))
+    return any(other is not None for _, _, other in pairs)
 
 
-def _clean_figures(records: Iterable[Record], path: str) -> dict[int, float]:
-    """Positive figures of clean records, by repetition."""
-    pairs = ((r.cell.repetition, r.figure(path)) for r in records if r.clean)
+def _other(rule: Ratio, name: str, record: Record, cells: Mapping[str, Sequence[Record]]) -> str | None:
+    """The name of the cell that this one is held against. None where a run has none that differs in those
+    axes: whoever sweeps none of them asks nothing; a backend that is not there is missed."""
+    if isinstance(rule.against, str):
+        return name.replace(f"/{record.cell.backend}/", f"/{rule.against}/", 1)
+    wanted = {**record.cell.axes, **rule.against}
+    for other, repetitions in cells.items():
+        if repetitions[0].cell.axes == wanted and _same_but_axes(repetitions[0].cell, record.cell):
+            return other
+    return None
+
+
+def _same_but_axes(one: CellInfo, other: CellInfo) -> bool:
+    names = ("lane", "backend", "client", "call", "workload", "calls", "provider", "knee_bound_ms")
+    return all(getattr(one, name) == getattr(other, name) for name in names)
+
+
+def _figures(records: Iterable[Record], rule: Ratio) -> dict[int, float]:
+    """Positive figures of records that count, by repetition."""
+    counting = (record for record in records if record.clean or rule.doubted)
+    pairs = ((record.cell.repetition, record.figure(rule.metric)) for record in counting)
     return {repetition: value for repetition, value in pairs if value is not None and value > 0}
 
 
@@ -191,7 +211,7 @@ def _within(value: float, rule: Bound | Ratio) -> bool:
 
 
 def _breach(cell: str, rule: Bound | Ratio, found: str) -> Breach:
-    metric = rule.metric if isinstance(rule, Bound) else f"{rule.metric} over that of {rule.against}"
+    metric = rule.metric if isinstance(rule, Bound) else f"{rule.metric} over that of {rule.other}"
     return Breach(
         cell=cell, metric=metric, found=found, wanted=limits(rule.at_most, rule.at_least), reason=rule.reason
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from streamlanes.cells import Axes
 from streamlanes.errors import UserError, unknown
 from streamlanes.record import Record, StatusName
 from streamlanes.words import plain
@@ -17,7 +18,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     lane, backend, client, workload, calls, arrival, status: a name or several; none means any, but
     `status` means `ok` unless said otherwise: what a stopped cell counted says nothing of a whole one.
-    arrival: of the workload (ramp, burst, poisson).
+    arrival: of the workload (ramp, burst, poisson). axes: any other axis, with the value that was
+    meant to run, or several.
     """
 
     metric: str
@@ -28,6 +30,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     workload: Names | None = None
     calls: int | list[int] | None = None
     arrival: Names | None = None
+    axes: dict[str, Any] = {}
     status: StatusName | list[StatusName] = StatusName.OK
 
     def for_lane(self, name: str) -> bool:
@@ -44,6 +47,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             and _allows(self.workload, cell.workload)
             and _allows(self.calls, cell.calls)
             and _allows(self.arrival, cell.axes.get("arrival"))
+            and all(_allows(wanted, cell.axes.get(axis)) for axis, wanted in self.axes.items())
             and _allows(self.status, record.status.name)
         )
 
@@ -80,17 +84,29 @@ class Bound(Rule, frozen=True, kw_only=True):
 
 
 class Ratio(Rule, frozen=True, kw_only=True):
-    """A figure of `backend` over the same figure of `against`, everything else equal, paired by
-    repetition: the geometric mean has a ceiling, a floor, or both. repetitions: clean pairs it takes.
+    """A figure over the same figure of another cell, everything else equal, paired by repetition: the
+    geometric mean has a ceiling, a floor, or both.
+
+    against: the other cell's backend, or the axes in which it differs. repetitions: clean pairs it takes.
+    doubted: flagged ones count too.
     """
 
-    against: str
+    against: str | dict[str, Any]
     at_most: float | None = None
     at_least: float | None = None
     repetitions: int = 3
+    doubted: bool = False
+
+    @property
+    def other(self) -> str:
+        """What it is held against, in words."""
+        if isinstance(self.against, str):
+            return self.against
+        return " ".join(f"{axis}={_said(value)}" for axis, value in self.against.items())
 
     def __str__(self) -> str:
-        return f"{self.metric} of {self.backend} over {self.against} {limits(self.at_most, self.at_least)}"
+        whose = f" of {self.backend}" if isinstance(self.against, str) else ""
+        return f"{self.metric}{whose} over {self.other} {limits(self.at_most, self.at_least)}"
 
 
 class Thresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -115,7 +131,11 @@ def parse(text: str, source: str) -> Thresholds:
         rules = raw.get(table, [])
         for place, rule in enumerate(rules if isinstance(rules, list) else [], start=1):
             if isinstance(rule, dict):
-                _check_keys(f"{source}: [[{table}]] number {place}", rule, struct)
+                where = f"{source}: [[{table}]] number {place}"
+                _check_keys(where, rule, struct)
+                for axes in (rule.get("axes"), rule.get("against")):
+                    if isinstance(axes, dict):
+                        _check_keys(where, axes, Axes)
     try:
         found = msgspec.convert(raw, Thresholds)
     except msgspec.ValidationError as error:
@@ -141,6 +161,11 @@ def limits(at_most: float | None, at_least: float | None) -> str:
 
 def _allows(wanted: Any, value: Any) -> bool:
     return wanted is None or value in (wanted if isinstance(wanted, list) else [wanted])
+
+
+def _said(value: Any) -> str:
+    """As it stands in the name of a cell."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _check_keys(where: str, raw: dict[str, Any], struct: type[msgspec.Struct]) -> None:
