@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 
 import psycopg
@@ -13,7 +13,7 @@ import pytest
 
 from agent_checks import AgentChecks
 from commands import run
-from durable_checks import StoreChecks, claimed, row
+from durable_checks import StoreChecks, claimed
 from durable_people import PeopleChecks
 from replay_checks import ReplayChecks
 from streamlanes.durable import postgres as module
@@ -66,35 +66,6 @@ def test_waiting_for_a_connection_is_a_phase_of_its_own(server: Local, schema: s
     assert created.result() is True
     holder.join()
     assert database.counts.waiting_ns - before >= 200_000_000
-    database.close()
-
-
-def test_a_server_that_restarts_costs_nobody_an_error(server: Local, schema: str):
-    if server.restart is None:
-        pytest.skip(f"not tested: the server of {VARIABLE} is not ours to restart")
-    database = Postgres(server.dsn, schema=schema)
-    store, leases = Checkpoints(database), [claimed(database, f"e{number}") for number in range(8)]
-    stop, answered = threading.Event(), [0] * 8
-    some = threading.Event()
-
-    def work(number: int) -> None:
-        while not stop.is_set():
-            store.append(leases[number], row(answered[number], f"e{number}")).result()
-            answered[number] += 1
-            if answered[number] == 20:
-                some.set()
-
-    with ThreadPoolExecutor(8) as pool:
-        going = [pool.submit(work, number) for number in range(8)]
-        assert some.wait(60)
-        server.restart()
-        after = list(answered)
-        while not all(now > then + 5 for now, then in zip(answered, after, strict=True)):
-            assert not any(each.done() for each in going), [each.exception() for each in going if each.done()]
-        stop.set()
-    for number, steps in enumerate(answered):
-        assert [one.step for one in store.history(f"e{number}")] == list(range(steps))
-    assert database.counts.retried > 0
     database.close()
 
 

@@ -76,7 +76,7 @@ Request = Write[Any] | Work[Any]
 
 @dataclass(slots=True)
 class Counts:
-    """What a database did so far. Only its writer changes them.
+    """What a database did so far. Only its writer changes them: what reads waited for is not in them.
 
     commits, requests: transactions, and requests in them. largest: requests in the largest.
     locked: times it found the database locked by another process and tried again.

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg import errors as pg
 from psycopg import sql
-from psycopg_pool import ConnectionPool, PoolClosed
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from streamlanes.durable.backoff import Backoff
 from streamlanes.durable.database import Counts, Dialect, Done, Params, Request, Row, Work, Write
@@ -54,6 +54,8 @@ _LOCK = 0x5354524D
 
 LOST = (psycopg.OperationalError, psycopg.InterfaceError, pg.IdleInTransactionSessionTimeout)
 """Errors after which the same may be tried again: no connection, or one that was taken away."""
+OF_CONNECTIONS = ("08", "57P")
+"""How the codes begin with which a server says that it ends or does not take a connection."""
 
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # its words are in `counts`
 
@@ -82,7 +84,7 @@ class Postgres:
         self._pid = os.getpid()
         self._texts: dict[str, bytes] = {}
         self._draw = random.Random()
-        self._where = _without_password(dsn)
+        self._dsn, self._where = dsn, _without_password(dsn)
         options = f"-c search_path={schema} -c idle_in_transaction_session_timeout={IDLE_S:g}s"
         if sync_ms:
             options += f" -c commit_siblings=0 -c commit_delay={round(sync_ms * 1000)}"
@@ -96,7 +98,7 @@ class Postgres:
         )
         self._pool.open()
         try:
-            self._patiently(lambda connection: _lay(connection, schema))
+            self._patiently(lambda connection: _lay(connection, schema), counted=False)
         except BaseException:
             self._pool.close()
             raise
@@ -110,7 +112,9 @@ class Postgres:
     def read(self, template: str, params: Params) -> Sequence[Row]:
         """See Database."""
         self._mine(None)
-        return self._patiently(lambda connection: self._run(connection, template, params).rows)
+        return self._patiently(
+            lambda connection: self._run(connection, template, params).rows, counted=False
+        )
 
     def close(self) -> None:
         """See Database. In a process that was forked off, it does nothing: the sockets are not its own."""
@@ -125,7 +129,7 @@ class Postgres:
             raise Forked(execution, what, "open the store again in each process")
 
     def _commit(self, requests: Sequence[Request]) -> Sequence[Any]:
-        done = self._patiently(lambda connection: self._transact(connection, requests))
+        done = self._patiently(lambda connection: self._transact(connection, requests), counted=True)
         reach(Point.AFTER_COMMIT)
         self.counts.commits += 1
         self.counts.requests += len(requests)
@@ -199,14 +203,39 @@ class Postgres:
         remedy = "start it, or name another in STREAMLANES_POSTGRES_DSN"
         return Unreachable(None, f"no PostgreSQL at {self._where} ({_line(error)})", remedy)
 
-    def _patiently(self, do: Callable[[Connection], T]) -> T:
-        """Do it on a connection of the pool, and again where the connection or the lock was lost."""
+    def _given_up(self, error: psycopg.Error) -> Unreachable:
+        """What was in the way until the patience ran out: a pool in use, a server that refuses, or none."""
+        for_so_long = f"for {self._patience_s:g} s"
+        if isinstance(error, PoolTimeout):
+            found = self._refusal()
+            if found is None:
+                what = f"all {self._pool.max_size} connections to {self._where} were in use {for_so_long}"
+                return Unreachable(None, what, "see who holds them, or let this process have more")
+            error = found
+        if error.sqlstate is not None and not error.sqlstate.startswith(OF_CONNECTIONS):
+            what = f"{self._where} refused it {for_so_long} ({_line(error)})"
+            return Unreachable(None, what, "look at the server's settings and log, then run it again")
+        return self._away(error)
+
+    def _refusal(self) -> psycopg.Error | None:
+        """What the server says to a connection outside the pool; None where it takes it."""
+        try:
+            psycopg.connect(self._dsn, connect_timeout=5).close()
+        except psycopg.Error as error:
+            return error
+        return None
+
+    def _patiently(self, do: Callable[[Connection], T], *, counted: bool) -> T:
+        """Do it on a connection of the pool, and again where the connection or the lock was lost. counted:
+        whether it is the writer, whose waits and attempts are in `counts`.
+        """
         until = time.monotonic() + self._patience_s
         for attempt in itertools.count(1):
             began = time.perf_counter_ns()
             try:
                 with self._pool.connection(timeout=max(0.1, until - time.monotonic())) as connection:
-                    self.counts.waiting_ns += time.perf_counter_ns() - began
+                    if counted:
+                        self.counts.waiting_ns += time.perf_counter_ns() - began
                     return do(connection)
             except PoolClosed:
                 raise Closed(None, "its store is closed", "open the store again") from None
@@ -215,8 +244,8 @@ class Postgres:
                 raise Full(None, f"{self._where} has no room ({_line(error)})", remedy) from None
             except LOST as error:
                 if time.monotonic() > until:
-                    raise self._away(error) from None
-                self.counts.retried += 1
+                    raise self._given_up(error) from None
+                self.counts.retried += counted
                 time.sleep(AGAIN.wait_s(attempt, self._draw))
             except psycopg.Error as error:
                 remedy = "what was acknowledged is kept; look at the server's log"

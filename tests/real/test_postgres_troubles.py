@@ -1,0 +1,172 @@
+"""A real PostgreSQL in trouble: it restarts, is full, has no connection left, refuses."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+from psycopg import errors as pg
+
+from points_seen import seen_at_points
+from streamlanes.durable.checkpoints import Checkpoints
+from streamlanes.durable.database import Transaction, Work
+from streamlanes.durable.effects import Answer, Effect
+from streamlanes.durable.errors import Full, Unreachable
+from streamlanes.durable.leases import Leases
+from streamlanes.durable.outbox import Dispatcher
+from streamlanes.durable.points import Point
+from streamlanes.durable.postgres import Postgres
+from streamlanes.durable.running import Last, Step, Worker, run_with_checkpoint
+from streamlanes.local_postgres import VARIABLE, Local
+
+EXECUTIONS = 8
+LEASE_S = 6.0
+"""Three heartbeats within: far longer than a restart, short enough to see one after it."""
+
+
+@pytest.fixture
+def database(server: Local, schema: str) -> Iterator[Postgres]:
+    made = Postgres(server.dsn, schema=schema, connections=1)
+    yield made
+    made.close()
+
+
+def until(what: Callable[[], bool], fine: Callable[[], bool] = lambda: True) -> None:
+    end = time.monotonic() + 60
+    while not what():
+        assert fine()
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_server_that_restarts_costs_a_worker_nothing(server: Local, schema: str):
+    """Steps, effects, outbox and heartbeats all come back by themselves; nobody meets an error."""
+    if server.restart is None:
+        pytest.skip(f"not tested: the server of {VARIABLE} is not ours to restart")
+    database = Postgres(server.dsn, schema=schema)
+    worker, paid, mailed = Worker(database, lease_s=LEASE_S), Counter[str](), Counter[str]()
+    names = [f"e{number}" for number in range(EXECUTIONS)]
+    begun = dict.fromkeys(names, 0)
+    stop, over = threading.Event(), threading.Event()
+
+    def perform(key: str, payload: object) -> Answer:
+        paid[str(payload)] += 1
+        return Answer(None)
+
+    pay = Effect("pay", perform)
+    dispatcher = Dispatcher(database, worker.leases, {"mail": lambda _, text: mailed.update([text])})
+
+    async def agent(state: object, step: Step) -> object:
+        begun[step.thread_id] = step.number
+        await step.call(pay, f"{step.thread_id}/{step.number}")
+        step.send("mail", f"{step.thread_id}/{step.number}")
+        return Last(step.number) if stop.is_set() else step.number
+
+    def dispatch() -> None:
+        lock = dispatcher.lock(worker.owner, LEASE_S)
+        assert lock is not None
+        worker.heart.hold(lock)
+        while dispatcher.send_due(lock) or not over.is_set():
+            time.sleep(0.01)
+        worker.heart.drop(lock)
+
+    def ends() -> dict[str, float]:
+        """When each lease would lapse."""
+        return dict(database.read("SELECT thread_id, expires FROM executions WHERE token <> ''", {}))
+
+    with ThreadPoolExecutor(EXECUTIONS + 1) as pool:
+        sending = pool.submit(dispatch)
+        runs = [pool.submit(run_with_checkpoint, agent, name, worker) for name in names]
+        going = [sending, *runs]
+
+        def fine() -> bool:
+            return not any(each.done() for each in going)
+
+        try:
+            until(lambda: min(begun.values()) > 3 and len(mailed) > 0, fine)
+            server.restart()
+            then, sent, lapse = dict(begun), len(mailed), ends()
+            until(lambda: all(begun[name] > then[name] + 5 for name in names), fine)
+            until(lambda: len(mailed) > sent, fine)
+            until(lambda: all(found > lapse[name] for name, found in ends().items()), fine)
+        finally:
+            stop.set()
+            last = [run.result() for run in runs]
+            over.set()
+        sending.result()
+    done = [f"{name}/{step}" for name, number in zip(names, last, strict=True) for step in range(number + 1)]
+    for name, number in zip(names, last, strict=True):
+        assert [one.step for one in worker.store.history(name)] == list(range(number + 1))
+    assert paid == mailed == Counter(done), "each once"
+    assert dispatcher.counts() == {"sent": len(done)}
+    assert database.counts.retried > 0
+    worker.close()
+    database.close()
+
+
+def test_a_full_disk_is_named_and_costs_the_others_of_its_group_nothing(database: Postgres):
+    gate = threading.Event()
+    holding = database.submit(Work(None, lambda _: gate.wait(30)))
+
+    def full(_: Transaction) -> None:
+        raise pg.DiskFull("could not extend file: No space left on device")
+
+    bad, good = database.submit(Work("a", full)), Leases(database).create("b")
+    gate.set()
+    assert holding.result() is True
+    with pytest.raises(Full, match=r"execution a: .* has no room \(could not extend .*\); make room on the"):
+        bad.result()
+    assert good.result() is True
+
+
+@contextmanager
+def held(database: Postgres) -> Iterator[None]:
+    """The only connection is somebody's for the block."""
+    with database._pool.connection():
+        yield
+
+
+def test_connections_that_are_all_in_use_are_named(database: Postgres):
+    database._patience_s = 0.2
+    with held(database), pytest.raises(Unreachable, match=r"all 1 connections to .* were in use for 0\.2 s"):
+        Leases(database).create("a").result()
+    assert Leases(database).create("a").result() is True
+
+
+def test_what_the_server_refuses_is_named(database: Postgres):
+    database._patience_s = 0.2
+
+    def slow(transaction: Transaction) -> None:
+        transaction.run("SET LOCAL statement_timeout = 10", {})
+        transaction.run("SELECT pg_sleep(10)", {})
+
+    with pytest.raises(Unreachable, match=r"execution a: .* refused it for 0\.2 s \(canceling statement"):
+        database.submit(Work("a", slow)).result()
+    assert Leases(database).create("a").result() is True
+
+
+def test_what_a_read_waits_for_is_not_counted_as_the_writers(database: Postgres):
+    before = database.counts.waiting_ns
+    with ThreadPoolExecutor(1) as pool:
+        with held(database):
+            reading = pool.submit(Checkpoints(database).latest, "a")
+            with pytest.raises(TimeoutError):
+                reading.result(0.1)
+        assert reading.result() is None
+    assert database.counts.waiting_ns == before
+
+
+def test_a_group_is_unseen_in_its_commit_and_untold_after_it(server: Local, schema: str, database: Postgres):
+    with psycopg.connect(server.dsn, autocommit=True) as other:
+
+        def rows() -> int:
+            found = other.execute(f"SELECT count(*) FROM {schema}.checkpoints".encode()).fetchone()
+            assert found is not None
+            return int(found[0])
+
+        seen = seen_at_points(database, rows)
+    assert seen == {Point.IN_COMMIT: (0, False), Point.AFTER_COMMIT: (1, False)}
