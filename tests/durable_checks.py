@@ -1,8 +1,10 @@
 """What every store must do, whichever database it stands on; and fakes for those who use one."""
 
 import asyncio
+import contextlib
 import json
 import threading
+import time
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -95,6 +97,20 @@ class StoreChecks:
         assert list(store.history("a")) == []
         assert leases.status("a") == "open"
         assert store.append(new, row(0)).result().epoch == 2
+
+    def test_an_update_that_outlasts_its_lease_is_kept_or_refused(self, database: Database):
+        """SQLite's clock stands still in a transaction and PostgreSQL's does not; neither says "kept" of
+        what is not."""
+        store, lease = Checkpoints(database), claimed(database, lease_s=0.2)
+
+        def slowly(state: bytes | None) -> bytes:
+            time.sleep(0.4)
+            return b"{}"
+
+        kept = []
+        with contextlib.suppress(LeaseLost):
+            kept.append(store.update(lease, slowly).result())
+        assert list(store.history("a")) == kept
 
     def test_one_lease_at_a_time(self, database: Database):
         leases = Leases(database)

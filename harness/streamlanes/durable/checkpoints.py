@@ -129,7 +129,9 @@ class Checkpoints:
                 epoch=lease.epoch,
             )
             row = {"step": made.step, "state": made.state, "pending": "[]", "version": made.version}
-            transaction.run(_APPEND, {**mine, **row})
+            # PostgreSQL's clock goes on while `change` runs, and a heartbeat waits for this very transaction.
+            if transaction.run(_APPEND, {**mine, **row}).changed != 1:
+                raise lost(lease)
             before[:] = [made]
             return made
 
