@@ -150,6 +150,16 @@ class StoreChecks:
         with pytest.raises(LeaseLost):
             store.append(lease, row(1)).result()
 
+    def test_a_last_step_that_was_kept_before_is_no_end_by_itself(self, database: Database):
+        """The step is there, its lease is another's, and the execution goes on: nothing ended it."""
+        store, leases, lease = Checkpoints(database), Leases(database), claimed(database)
+        store.append(lease, row(0)).result()
+        lapse(database, "a")
+        assert leases.claim("a", "v", LONG_S).result() is not None
+        with pytest.raises(LeaseLost):
+            store.append(lease, row(0), last=True).result()
+        assert leases.status("a") == "open"
+
     def test_a_lock_is_held_by_one_and_is_no_work(self, database: Database):
         leases = Leases(database)
         lock = leases.lock("dispatcher", "w", LONG_S).result()

@@ -19,11 +19,11 @@ from replay_checks import ReplayChecks
 from streamlanes.durable import postgres as module
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Transaction, Work
-from streamlanes.durable.errors import Forked, NewerVersion, Unreachable
+from streamlanes.durable.errors import Forked, LeaseLost, NewerVersion, Unreachable
 from streamlanes.durable.leases import Leases
 from streamlanes.durable.opening import open_database
 from streamlanes.durable.postgres import Postgres
-from streamlanes.durable.values import Checkpoint
+from streamlanes.durable.values import Checkpoint, Message
 from streamlanes.local_postgres import VARIABLE, Local
 
 
@@ -135,6 +135,23 @@ def test_a_group_that_stands_still_is_cut_off_by_the_server_and_carried_out_agai
     assert database.submit(Work(None, stand_still)).result() == 2
     assert database.counts.retried == 1
     database.close()
+
+
+SLOW_MAIL = """CREATE FUNCTION {0}.slowly() RETURNS trigger LANGUAGE plpgsql
+AS $$ BEGIN PERFORM pg_sleep(0.6); RETURN NEW; END $$;
+CREATE TRIGGER slowly BEFORE INSERT ON {0}.outbox FOR EACH ROW EXECUTE FUNCTION {0}.slowly()"""
+
+
+def test_a_last_step_whose_lease_lapses_within_its_own_commit_ends_the_execution(
+    server: Local, schema: str, database: Postgres
+):
+    """The server's clock goes on between the append and the end of the execution: both are, or neither."""
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute(SLOW_MAIL.format(schema).encode())
+    store, lease, mail = Checkpoints(database), claimed(database, lease_s=0.5), Message("k", "mail", "hello")
+    said = store.append(lease, row(0, "a", b"{}", mail), last=True).exception()
+    assert said is None or isinstance(said, LeaseLost)
+    assert (Leases(database).status("a") == "done") == (said is None)
 
 
 def test_a_newer_schema_and_a_fork_are_refused(server: Local, schema: str, database: Postgres):

@@ -24,12 +24,14 @@ SELECT :key, c.thread_id, :target, :payload, 'waiting', 0, 0
 FROM checkpoints c JOIN executions e ON e.thread_id = c.thread_id
 WHERE c.thread_id = :thread_id AND c.step = :step AND c.epoch = e.epoch AND e.token = :token
 ON CONFLICT DO NOTHING"""
+# Does not look at the time again: the append before it did, and holds the row until the commit.
 _FINISH = """UPDATE executions SET status = 'done', token = '', expires = 0, ended = :ended
-WHERE thread_id = :thread_id AND token = :token AND expires > {now}
+WHERE thread_id = :thread_id AND token = :token
 AND EXISTS (SELECT 1 FROM checkpoints c
     WHERE c.thread_id = :thread_id AND c.step = :step AND c.epoch = executions.epoch)"""
 LATEST = f"SELECT {_COLUMNS} FROM checkpoints WHERE thread_id = :thread_id ORDER BY step DESC LIMIT 1"
 _AT = f"SELECT {_COLUMNS} FROM checkpoints WHERE thread_id = :thread_id AND step = :step"
+_ENDED = "SELECT 1 FROM executions WHERE thread_id = :thread_id AND status = 'done' AND epoch = :epoch"
 _HISTORY = f"SELECT {_COLUMNS} FROM checkpoints WHERE thread_id = :thread_id ORDER BY step"
 _PRUNE = """DELETE FROM checkpoints WHERE thread_id = :thread_id AND step <= (
     SELECT max(step) FROM checkpoints WHERE thread_id = :thread_id) - :keep"""
@@ -97,7 +99,9 @@ class Checkpoints:
         )
 
         def answer(done: Sequence[Done]) -> Checkpoint:
-            if done[0].changed == 1 or self._there(kept):
+            if done[0].changed == 1:
+                return kept
+            if self._there(kept) and (not last or done[-1].changed == 1 or self._ended(kept)):
                 return kept
             raise self._refused(lease, kept)
 
@@ -163,6 +167,10 @@ class Checkpoints:
         """Whether this very row is there: after a lost connection the same append may come twice."""
         rows = self._database.read(_AT, {"thread_id": kept.thread_id, "step": kept.step})
         return bool(rows) and self._checkpoint(rows[0]) == kept
+
+    def _ended(self, kept: Checkpoint) -> bool:
+        """Whether the execution ended under this row's lease."""
+        return bool(self._database.read(_ENDED, {"thread_id": kept.thread_id, "epoch": kept.epoch}))
 
     def _refused(self, lease: Lease, kept: Checkpoint) -> Exception:
         """Why an append changed nothing."""
