@@ -68,6 +68,23 @@ class StoreChecks:
             store.append(lease, row(0, "a", b"[]")).result()
         assert [one.state for one in store.history("a")] == [b"{}"]
 
+    def test_a_step_that_is_refused_sends_nothing_and_ends_nothing(self, database: Database):
+        store, leases, lease = Checkpoints(database), Leases(database), claimed(database)
+        mail, other = Message("a/0/0", "mail", "hello"), Message("a/0/1", "mail", "other")
+        store.append(lease, row(0, "a", b"{}", mail)).result()
+        for refused in (
+            row(0, "a", b"[]", mail),
+            row(0, "a", b"[]", other),
+            row(0, "a", b"{}", mail, other),
+            row(0, "a", b"{}"),
+            Checkpoint("a", 0, b"{}", (mail,), version=2),
+        ):
+            with pytest.raises(StepTaken):
+                store.append(lease, refused, last=True).result()
+        assert Dispatcher(database, leases, {}).counts() == {"waiting": 1}
+        assert leases.status("a") == "open"
+        assert store.append(lease, row(1), last=True).result().step == 1, "and the lease is as good as before"
+
     def test_prune_keeps_the_newest(self, database: Database):
         store, lease = Checkpoints(database), claimed(database)
         for step in range(5):

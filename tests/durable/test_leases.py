@@ -86,12 +86,12 @@ class LeaseMachine(RuleBasedStateMachine):
             with pytest.raises(LeaseLost):
                 future.result()
 
-    @rule(lease=leases_taken)
-    def append_over_another(self, lease: Lease | None) -> None:
+    @rule(lease=leases_taken, last=st.booleans())
+    def append_over_another(self, lease: Lease | None, last: bool) -> None:
         if lease is None or not self.rows[lease.thread_id]:
             return
         with pytest.raises(StepTaken if self.good(lease) else LeaseLost):
-            self.store.append(lease, Checkpoint(lease.thread_id, 0, b"[1]")).result()
+            self.store.append(lease, Checkpoint(lease.thread_id, 0, b"[1]"), last=last).result()
 
     @rule(lease=leases_taken)
     def beat(self, lease: Lease | None) -> None:
@@ -122,6 +122,8 @@ class LeaseMachine(RuleBasedStateMachine):
     @invariant()
     def rows_are_what_good_leases_wrote(self) -> None:
         for name, epochs in getattr(self, "rows", {}).items():
+            ended = self.leases.status(name) == "done"
+            assert ended == (name in self.done)
             history = self.store.history(name)
             assert [one.step for one in history] == list(range(len(epochs)))
             assert [one.epoch for one in history] == epochs == sorted(epochs)
