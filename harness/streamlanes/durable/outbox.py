@@ -20,8 +20,8 @@ LOCK = "dispatcher"
 BATCH = 100
 RETRIES = Backoff(attempts=20, first_s=0.1, most_s=60.0)
 
-# No wait is longer than the longest, so a due that is twice as far away was set before the clock began anew:
-# SQLite's does when the machine starts.
+# A due that is further away than twice the longest wait was set before the clock was set back, as SQLite's is
+# when the machine starts.
 _DUE = f"""SELECT key, target, payload, attempts, thread_id FROM outbox
 WHERE status = 'waiting' AND (due <= {{now}} OR due > {{now}} + :beyond_s) ORDER BY due, key LIMIT {BATCH}"""
 _SENT = f"UPDATE outbox SET status = 'sent' WHERE key = :key AND status = 'waiting' AND {FENCE}"
