@@ -136,6 +136,12 @@ def test_without_any_guard_a_person_decides(database: SQLite):
     assert world.attempts == 1
 
 
+@pytest.mark.parametrize("guard", [Guard.LOOKUP, Guard.UNDO])
+def test_a_guard_that_has_nothing_to_guard_with_is_refused(guard: Guard):
+    with pytest.raises(DurableError, match=f"effect pay is under guard {guard} and has no {guard}; give it"):
+        Effect("pay", lambda *_: Answer(None), guard)
+
+
 def test_a_natural_effect_needs_no_row(database: SQLite):
     world = World(Guard.NATURAL, lost_answers=1)
     lease = claimed(database)

@@ -81,6 +81,7 @@ class Effect:
     is taken back by itself.
     lookup: under LOOKUP, the answer for a reference, or None where it was not done.
     undo: under UNDO, takes a reference back; it must not mind one that was never done.
+    Raises DurableError for a guard that has nothing to guard with.
     """
 
     name: str
@@ -89,6 +90,12 @@ class Effect:
     lookup: Callable[[str], Answer | Awaitable[Answer | None] | None] | None = None
     undo: Callable[[str], Awaitable[None] | None] | None = None
     backoff: Backoff = field(default_factory=Backoff)
+
+    def __post_init__(self) -> None:
+        for guard, given in ((Guard.LOOKUP, self.lookup), (Guard.UNDO, self.undo)):
+            if self.guard is guard and given is None:
+                what = f"effect {self.name} is under guard {guard} and has no {guard}"
+                raise DurableError(None, what, f"give it `{guard}`, or the guard that its receiver allows")
 
 
 @dataclass(frozen=True, slots=True)
