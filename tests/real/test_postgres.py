@@ -13,7 +13,7 @@ import pytest
 
 from agent_checks import AgentChecks
 from commands import run
-from durable_checks import StoreChecks, claimed, row
+from durable_checks import LEDGER, NEW_LEDGER, OLD_ATTEMPTS, OLD_LEDGER, StoreChecks, claimed, row
 from durable_people import PeopleChecks
 from replay_checks import ReplayChecks
 from streamlanes.durable import postgres as module
@@ -193,11 +193,14 @@ def test_a_schema_of_an_older_version_is_brought_up_to_this_one(server: Local, s
             "owner TEXT NOT NULL, token TEXT NOT NULL, epoch BIGINT NOT NULL, "
             "expires DOUBLE PRECISION NOT NULL, lease_s DOUBLE PRECISION NOT NULL)",
             f"INSERT INTO {schema}.executions VALUES ('a', 'open', '', '', 3, 0, 0)",
+            OLD_ATTEMPTS.format(f"{schema}.attempts", "DOUBLE PRECISION"),
+            OLD_LEDGER.format(f"{schema}.attempts"),
         ):
             connection.execute(statement.encode())
     for _ in range(2):
         database = Postgres(server.dsn, schema=schema)
         assert Leases(database).version("a") == 1
+        assert list(database.read(LEDGER, {})) == NEW_LEDGER
         database.close()
     database = Postgres(server.dsn, schema=schema)
     found = Leases(database).claim("a", "w", 600.0).result()
