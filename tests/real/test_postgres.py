@@ -16,6 +16,8 @@ from commands import run
 from durable_checks import LEDGER, NEW_LEDGER, OLD_ATTEMPTS, OLD_LEDGER, StoreChecks, claimed, row
 from durable_people import PeopleChecks
 from replay_checks import ReplayChecks
+from streamlanes.cells import Axes, Cell
+from streamlanes.chaos.cell import strike
 from streamlanes.durable import postgres as module
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Transaction, Work
@@ -24,6 +26,7 @@ from streamlanes.durable.leases import Leases
 from streamlanes.durable.opening import open_database
 from streamlanes.durable.postgres import Postgres
 from streamlanes.durable.values import Checkpoint, Message
+from streamlanes.errors import UserError
 from streamlanes.local_postgres import VARIABLE, Local
 
 
@@ -173,6 +176,15 @@ def test_no_server_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch
     ) as no:
         open_database(dsn)
     assert "secret" not in str(no.value)
+
+
+def test_a_cell_of_lane_chaos_says_that_there_is_no_server(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(VARIABLE, "postgresql://me:secret@127.0.0.1:1/x")
+    monkeypatch.setattr(module, "OPENING_S", 0.2)
+    axes = Axes(store="postgres", kills=1)
+    asked = Cell(lane="chaos", backend="threads", client="none", workload="documents", calls=1, axes=axes)
+    with pytest.raises(UserError, match=r"no PostgreSQL at 127\.0\.0\.1:1/x .*STREAMLANES_POSTGRES_DSN"):
+        strike(asked)
 
 
 def test_kills_lose_nothing(server: Local, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
