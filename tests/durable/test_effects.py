@@ -11,7 +11,7 @@ import pytest
 from durable_checks import claimed, lapse
 from streamlanes.durable.backoff import Backoff
 from streamlanes.durable.effects import Answer, Billed, Effect, Effects, Guard, NotDone, effect_key
-from streamlanes.durable.errors import DurableError, Full, InDoubt, LeaseLost, StateError
+from streamlanes.durable.errors import Diverged, DurableError, Full, InDoubt, LeaseLost, StateError
 from streamlanes.durable.points import Point, watch
 from streamlanes.durable.sqlite import SQLite, Synchronous
 from streamlanes.durable.values import Lease
@@ -141,6 +141,16 @@ def test_without_any_guard_a_person_decides(database: SQLite):
 def test_a_guard_that_has_nothing_to_guard_with_is_refused(guard: Guard):
     with pytest.raises(DurableError, match=f"effect pay is under guard {guard} and has no {guard}; give it"):
         Effect("pay", lambda *_: Answer(None), guard)
+
+
+def test_another_effect_at_the_same_place_does_not_get_its_answer(database: SQLite):
+    """A step that is repeated and makes its calls in another order."""
+    world, lease = World(Guard.KEY), claimed(database)
+    once(database, lease, world)
+    other = Effect("refund", world.perform)
+    with pytest.raises(Diverged, match=f"execution a: call {KEY} was effect pay before, and is refund now; let"):
+        drive(Effects(database).once(lease, KEY, other, None, Blocking()))
+    assert world.attempts == 1
 
 
 def test_a_natural_effect_needs_no_row(database: SQLite):

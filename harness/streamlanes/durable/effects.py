@@ -18,7 +18,7 @@ from urllib.parse import quote
 from streamlanes.durable.backoff import Backoff
 from streamlanes.durable.caps import BELOW, REACHED, SPEND, reached
 from streamlanes.durable.database import Database, Done, Write
-from streamlanes.durable.errors import DurableError, Full, InDoubt, LeaseLost, StateError
+from streamlanes.durable.errors import Diverged, DurableError, Full, InDoubt, LeaseLost, StateError
 from streamlanes.durable.fence import FENCE, HELD, fenced, held, lost
 from streamlanes.durable.points import Point, reach
 from streamlanes.durable.state import decode, encode
@@ -33,6 +33,7 @@ SELECT :key, thread_id, :name, 'claimed', '', epoch FROM executions
 WHERE thread_id = :thread_id AND token = :token AND expires > {now}{share}
 ON CONFLICT DO NOTHING"""
 _STATUS = "SELECT status, answer FROM effects WHERE key = :key"
+_FOUND = "SELECT status, answer, name FROM effects WHERE key = :key"
 _ATTEMPTS = "SELECT attempt, status FROM attempts WHERE key = :key ORDER BY attempt"
 _BEGIN = f"""INSERT INTO attempts (key, attempt, status, prompt_tokens, output_tokens, price_usd)
 SELECT key, :attempt, 'begun', NULL, NULL, NULL
@@ -153,8 +154,8 @@ class Effects:
         return [Attempt(*row) for row in self._database.read(_LEDGER, {"thread_id": thread_id})]
 
     async def once(self, lease: Lease, key: str, effect: Effect, payload: object, waits: Waits) -> object:
-        """Do an effect, or give back what it came to before. Raises LeaseLost, InDoubt,
-        CapReached, and what the last attempt raised."""
+        """Do an effect, or give back what it came to before. Raises LeaseLost, InDoubt, CapReached,
+        Diverged where the key is another effect's, and what the last attempt raised."""
         if effect.guard is Guard.NATURAL:
             return (await self._naturally(key, effect, payload, waits)).value
         stored, before = await waits.result(self._claim(lease, key, effect))
@@ -261,15 +262,19 @@ class Effects:
     def _claim(
         self, lease: Lease, key: str, effect: Effect
     ) -> "Future[tuple[str | None, Sequence[tuple[int, str]]]]":
-        """Store the key; answered with the stored answer, if there is one, and the attempts so far."""
+        """Store the key; answered with the stored answer, if there is one, and the attempts so far. Fails
+        with Diverged where another effect has the key."""
         params = {**held(lease), "key": key, "name": effect.name}
-        statements = ((_CLAIM, params), (_STATUS, params), (_ATTEMPTS, params))
+        statements = ((_CLAIM, params), (_FOUND, params), (_ATTEMPTS, params))
 
         def answer(done: Sequence[Done]) -> tuple[str | None, Sequence[tuple[int, str]]]:
-            _, status, attempts = done
-            if not status.rows:
+            _, found, attempts = done
+            if not found.rows:
                 raise lost(lease)
-            ((how, stored),) = status.rows
+            ((how, stored, name),) = found.rows
+            if name != effect.name:
+                what = f"call {key} was effect {name} before, and is {effect.name} now"
+                raise Diverged(lease.thread_id, what, "let a step make the same calls in the same order")
             return stored if how == "done" else None, [(number, how) for number, how in attempts.rows]
 
         return self._database.submit(Write(lease.thread_id, statements, answer))
