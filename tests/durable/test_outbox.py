@@ -59,6 +59,19 @@ def test_a_message_that_fails_waits_longer_and_longer_and_then_stays(tmp_path: P
     database.close()
 
 
+def test_a_failure_that_is_noted_twice_is_counted_once(tmp_path: Path):
+    """As when a connection is lost at the commit and the same is sent again."""
+    database = SQLite(tmp_path / "s.db", synchronous=Synchronous.NORMAL)
+    Checkpoints(database).append(claimed(database), row(0, "a", b"{}", Message("k", "mail", "x"))).result()
+    dispatcher = Dispatcher(database, Leases(database), {})
+    lock = dispatcher.lock("w", LONG_S)
+    assert lock is not None
+    for _ in range(2):
+        dispatcher._note_failure(lock, "k", 1)
+    assert list(database.read("SELECT attempts FROM outbox", {})) == [(1,)]
+    database.close()
+
+
 def test_a_message_that_waits_outlives_a_restart_of_the_machine(tmp_path: Path):
     """Its clock begins at 0 then: what was due in a minute is not due only after as long as it ran before."""
     clock, sent = Clock(), []
