@@ -263,6 +263,8 @@ class StoreChecks:
         assert last.result().step == 0, "what was queued is carried out"
         with pytest.raises(Closed, match="open the store again"):
             store.append(lease, row(1))
+        with pytest.raises(Closed, match="open the store again"):
+            store.latest("a")
 
     # Effects, outbox and runs
 
