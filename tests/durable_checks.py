@@ -1,8 +1,10 @@
 """What every store must do, whichever database it stands on; and fakes for those who use one."""
 
 import asyncio
+import contextlib
 import json
 import threading
+import time
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -25,6 +27,17 @@ from streamlanes.durable.values import Checkpoint, Lease, Message
 from streamlanes.durable.waits import Blocking, drive
 
 LONG_S = 600.0
+
+OLD_ATTEMPTS = """CREATE TABLE {0} (key TEXT NOT NULL, attempt BIGINT NOT NULL, status TEXT NOT NULL,
+prompt_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL, price_usd {1} NOT NULL,
+PRIMARY KEY (key, attempt))"""
+"""The ledger's table up to version 2."""
+OLD_LEDGER = """INSERT INTO {0} VALUES ('k', 1, 'not-done', 0, 0, 0), ('k', 2, 'failed', 0, 0, 0),
+('k', 3, 'begun', 0, 0, 0), ('k', 4, 'done', 10, 20, 0.5)"""
+LEDGER = "SELECT status, prompt_tokens, output_tokens, price_usd FROM attempts WHERE key = 'k' ORDER BY attempt"
+NEW_LEDGER = [
+    ("not-done", 0, 0, 0.0), ("failed", None, None, None), ("begun", None, None, None), ("done", 10, 20, 0.5)
+]  # fmt: skip
 
 
 def claimed(database: Database, thread_id: str = "a", owner: str = "w", lease_s: float = LONG_S) -> Lease:
@@ -66,6 +79,23 @@ class StoreChecks:
             store.append(lease, row(0, "a", b"[]")).result()
         assert [one.state for one in store.history("a")] == [b"{}"]
 
+    def test_a_step_that_is_refused_sends_nothing_and_ends_nothing(self, database: Database):
+        store, leases, lease = Checkpoints(database), Leases(database), claimed(database)
+        mail, other = Message("a/0/0", "mail", "hello"), Message("a/0/1", "mail", "other")
+        store.append(lease, row(0, "a", b"{}", mail)).result()
+        for refused in (
+            row(0, "a", b"[]", mail),
+            row(0, "a", b"[]", other),
+            row(0, "a", b"{}", mail, other),
+            row(0, "a", b"{}"),
+            Checkpoint("a", 0, b"{}", (mail,), version=2),
+        ):
+            with pytest.raises(StepTaken):
+                store.append(lease, refused, last=True).result()
+        assert Dispatcher(database, leases, {}).counts() == {"waiting": 1}
+        assert leases.status("a") == "open"
+        assert store.append(lease, row(1), last=True).result().step == 1, "and the lease is as good as before"
+
     def test_prune_keeps_the_newest(self, database: Database):
         store, lease = Checkpoints(database), claimed(database)
         for step in range(5):
@@ -95,6 +125,20 @@ class StoreChecks:
         assert list(store.history("a")) == []
         assert leases.status("a") == "open"
         assert store.append(new, row(0)).result().epoch == 2
+
+    def test_an_update_that_outlasts_its_lease_is_kept_or_refused(self, database: Database):
+        """SQLite's clock stands still in a transaction and PostgreSQL's does not; neither says "kept" of
+        what is not."""
+        store, lease = Checkpoints(database), claimed(database, lease_s=0.2)
+
+        def slowly(state: bytes | None) -> bytes:
+            time.sleep(0.4)
+            return b"{}"
+
+        kept = []
+        with contextlib.suppress(LeaseLost):
+            kept.append(store.update(lease, slowly).result())
+        assert list(store.history("a")) == kept
 
     def test_one_lease_at_a_time(self, database: Database):
         leases = Leases(database)
@@ -133,6 +177,16 @@ class StoreChecks:
         assert store.append(lease, row(0), last=True).result().step == 0, "an answer lost, asked again"
         with pytest.raises(LeaseLost):
             store.append(lease, row(1)).result()
+
+    def test_a_last_step_that_was_kept_before_is_no_end_by_itself(self, database: Database):
+        """The step is there, its lease is another's, and the execution goes on: nothing ended it."""
+        store, leases, lease = Checkpoints(database), Leases(database), claimed(database)
+        store.append(lease, row(0)).result()
+        lapse(database, "a")
+        assert leases.claim("a", "v", LONG_S).result() is not None
+        with pytest.raises(LeaseLost):
+            store.append(lease, row(0), last=True).result()
+        assert leases.status("a") == "open"
 
     def test_a_lock_is_held_by_one_and_is_no_work(self, database: Database):
         leases = Leases(database)
@@ -209,6 +263,8 @@ class StoreChecks:
         assert last.result().step == 0, "what was queued is carried out"
         with pytest.raises(Closed, match="open the store again"):
             store.append(lease, row(1))
+        with pytest.raises(Closed, match="open the store again"):
+            store.latest("a")
 
     # Effects, outbox and runs
 

@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from durable_checks import LONG_S, claimed, lapse, row
-from streamlanes.durable.caps import STORE, Cap
+from streamlanes.durable.backoff import Backoff
+from streamlanes.durable.caps import STORE, Cap, Caps
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Database, Work
-from streamlanes.durable.effects import Answer, Effect, Effects
+from streamlanes.durable.effects import Answer, Billed, Effect, Effects
 from streamlanes.durable.errors import (
     AlreadyDecided,
     CapReached,
@@ -33,6 +34,7 @@ from streamlanes.durable.running import (
     run_with_checkpoint_async,
 )
 from streamlanes.durable.versions import Phase, Versions, point_of
+from streamlanes.durable.waits import Blocking, drive
 
 
 class Shop:
@@ -400,6 +402,36 @@ class PeopleChecks:
         assert worker.caps.all()[0].tokens == 10
         worker.close()
 
+    def test_a_cap_says_how_many_attempts_cost_what_nobody_knows(self, database: Database):
+        effects, caps, lease = Effects(database), Caps(database), claimed(database)
+        once = Backoff(attempts=1)
+
+        def dies(key: str, payload: object) -> Answer:
+            raise ConnectionResetError("billed, and the answer lost")
+
+        def says(key: str, payload: object) -> Answer:
+            raise Billed(30, 20, 0.5) from ConnectionResetError("the answer broke off")
+
+        caps.set("a", 1000, None).result()
+        for number, (perform, error) in enumerate([(dies, ConnectionResetError), (says, Billed)]):
+            with pytest.raises(error):
+                drive(effects.once(lease, f"a/0/{number}", Effect("think", perform, backoff=once), None, Blocking()))
+        assert list(caps.all()) == [Cap("a", 1000, None, 50, 0.5, unknown=1)]
+        for _ in range(2):  # the same sent again, after a lost connection
+            effects._end(lease, "a/0/1", 1, Billed(30, 20, 0.5)).result()
+        assert caps.all()[0].tokens == 50
+        caps.set(STORE, 50, None).result()
+        with pytest.raises(CapReached, match=r"50 tokens and 0\.50 USD \(attempts of unknown cost: 1\), its"):
+            drive(effects.once(lease, "a/0/2", Effect("think", says, backoff=once), None, Blocking()))
+        assert [cap.tokens for cap in caps.all()] == [50, 50], "and a new cap counts what was said before"
+
+    def test_a_worker_whose_lease_lapsed_stops_nothing(self, database: Database):
+        lease = claimed(database)
+        lapse(database, "a")
+        with pytest.raises(LeaseLost):
+            Caps(database).stop(lease).result()
+        assert Leases(database).status("a") == "open"
+
 
 def claimed_of(worker: Worker, name: str) -> object:
     """A lease of a worker's version."""
@@ -425,6 +457,6 @@ def _begin(transaction: object, key: str) -> None:
     )
     transaction.run(
         "INSERT INTO attempts (key, attempt, status, prompt_tokens, output_tokens, price_usd) "
-        "VALUES (:key, 1, 'begun', 0, 0, 0)",
+        "VALUES (:key, 1, 'begun', NULL, NULL, NULL)",
         {"key": key},
     )

@@ -68,10 +68,11 @@ def test_versions_that_drain_say_how_long():
 
 
 def test_caps_say_what_was_spent_and_which_is_reached():
-    said = operate_lines.cap_lines([Cap(STORE, 1000, None, 1200, 3.5), Cap("a", None, 5.0, 10, 0.25)])
+    said = operate_lines.cap_lines([Cap(STORE, 1000, None, 1200, 3.5, 2), Cap("a", None, 5.0, 10, 0.25)])
+    assert "cost unknown" in said[0]
     assert [line.split() for line in said[1:]] == [
-        ["the", "store", "1,200", "3.50", "1,000", "tokens", "REACHED:", "stopped"],
-        ["a", "10", "0.25", "5.00", "USD"],
+        ["the", "store", "1,200", "3.50", "2", "attempts", "1,000", "tokens", "REACHED:", "stopped"],
+        ["a", "10", "0.25", "-", "5.00", "USD"],
     ]
     assert operate_lines.cap_lines([]) == ["no cap is set"]
 

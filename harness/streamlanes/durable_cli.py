@@ -19,6 +19,7 @@ app = typer.Typer(no_args_is_help=True, help="Executions that survive their work
 operate_cli.add_to(app)
 
 BROKEN = 1
+INCONCLUSIVE = 3
 MOST = 100_000
 TARGETS = ("durable", "run")
 
@@ -45,7 +46,10 @@ def effects(
     ledger: Annotated[str | None, typer.Option(help="Where it answers with its counts by key.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One object a line on standard output.")] = False,
 ) -> None:
-    """Send to a receiver that fails after its effect: exit 0 if each sender does as it must, else 1."""
+    """Send to a receiver that fails after its effect: exit 0 if each sender does as it must, else 1.
+
+    With --ledger, 3 where that does not tell the duplicates.
+    """
     from streamlanes import durable_lines, effects_trial
 
     for name, address in (("--url", url), ("--ledger", ledger)):
@@ -54,8 +58,10 @@ def effects(
     if url is not None:
         found = effects_trial.run_against(url, calls, ledger)
         _out(asdict(found)) if json else print(*durable_lines.foreign_lines(found), sep="\n")
-        if not found.ok:
+        if not found.ok and not found.duplicated:
             raise UserError(f"no call to {url} was answered; see that it is up and takes a POST of JSON")
+        if ledger is not None and found.duplicated is None:
+            raise typer.Exit(INCONCLUSIVE)
         raise typer.Exit(BROKEN if found.duplicated else 0)
     if ledger is not None:
         raise UserError("--ledger belongs to an endpoint of your own; name that with --url")

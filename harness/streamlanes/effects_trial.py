@@ -5,31 +5,37 @@ effect out and then resets the connection, so every call is sent at least twice;
 controls also die between effect and record, as a worker does, and start anew with what was stored.
 """
 
+import contextlib
 import json
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from http.client import HTTPException
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 from streamlanes.durable.backoff import Backoff
 from streamlanes.durable.database import Database
 from streamlanes.durable.effects import Answer, Effect, Effects, Guard, NotDone, effect_key
 from streamlanes.durable.leases import Leases
-from streamlanes.durable.posting import Caller, Refused
+from streamlanes.durable.posting import MAX_ANSWER_BYTES, Caller, Refused
 from streamlanes.durable.receiver import Receiver
 from streamlanes.durable.sqlite import SQLite
 from streamlanes.durable.values import Lease
 from streamlanes.durable.waits import Blocking, drive
 
+T = TypeVar("T")
+
 THREADS = 16
 ATTEMPTS = 4
 """One try and three more."""
 QUICK = Backoff(attempts=ATTEMPTS, first_s=0.002, most_s=0.01)
+LEDGER_LINE_BYTES = 200
+"""Room that a ledger is given for each key that was sent, beside what else it holds."""
 _LOST = (OSError, HTTPException, Refused, NotDone)
 
 
@@ -193,7 +199,7 @@ def key_in_memory(known: Known, call: int) -> object:
     return _two_lives(life)
 
 
-def _retried(do: Callable[[], object]) -> object:
+def _retried(do: Callable[[], T]) -> T:
     for attempt in range(1, ATTEMPTS + 1):
         try:
             return do()
@@ -222,10 +228,11 @@ SENDERS: dict[str, tuple[str, bool, str, Sender]] = {
 
 @dataclass(frozen=True)
 class Foreign:
-    """What someone's own endpoint did with keys sent twice.
+    """What someone's own endpoint did with keys sent twice. ok: keys that were answered both times.
 
-    differing: keys whose second answer was not the first: a second effect, most likely.
-    duplicated: from the endpoint's own ledger, where one was named; None without.
+    differing: those whose second answer was not the first: a second effect, most likely.
+    duplicated: effects beyond the first of each key that was sent, answered or not, from the endpoint's own
+    ledger; None where that does not say.
     """
 
     url: str
@@ -241,33 +248,43 @@ def run_against(url: str, calls: int, ledger: str | None) -> Foreign:
 
     ledger: address that answers {key: times} as JSON, read at the end.
     """
-    answers: dict[str, bool] = {}
+    answers: dict[str, list[str]] = {}
     run = uuid.uuid4().hex[:8]
 
-    def call(number: int) -> bool:
+    def call(number: int) -> None:
         key = effect_key(f"try-{run}", 0, number)
-        try:
-            both = [_retried(lambda: caller.post(url, {"ref": key}, key)) for _ in range(2)]
-        except _LOST:
-            return False
-        answers[key] = both[0] == both[1]
-        return True
+        got: list[str] = []
+        answers[key] = got
+        with contextlib.suppress(*_LOST):
+            for _ in range(2):
+                got.append(_retried(lambda: caller.post(url, {"ref": key}, key)))
 
     with Caller() as caller:
         with ThreadPoolExecutor(THREADS) as pool:
-            ok = sum(pool.map(call, range(calls)))
-        duplicated, why = _from_ledger(caller, ledger, set(answers))
-    differing = sum(not same for same in answers.values())
-    return Foreign(url, calls, ok, differing, duplicated, why)
+            for _ in pool.map(call, range(calls)):
+                pass
+        duplicated, why = _from_ledger(caller, ledger, answers)
+    both = [got for got in answers.values() if len(got) == 2]
+    return Foreign(url, calls, len(both), sum(one != two for one, two in both), duplicated, why)
 
 
-def _from_ledger(caller: Caller, ledger: str | None, keys: set[str]) -> tuple[int | None, str | None]:
-    """Effects beyond the first of each key, or why they are not known."""
+def _from_ledger(
+    caller: Caller, ledger: str | None, answers: Mapping[str, Sequence[str]]
+) -> tuple[int | None, str | None]:
+    """Effects beyond the first of each key that was sent, or why they are not known. answers: by key."""
     if ledger is None:
         return None, "no ledger was named: equal answers do not prove a single effect; name one with --ledger"
     try:
-        found = json.loads(caller.get(ledger) or "null")
-        counts = {str(key): int(times) for key, times in found.items()}
-    except (*_LOST, ValueError, TypeError, AttributeError):
+        found = caller.get(ledger, MAX_ANSWER_BYTES + LEDGER_LINE_BYTES * len(answers))
+    except _LOST as error:
+        return None, f"the ledger cannot be read ({error})"
+    try:
+        counts = {str(key): int(times) for key, times in json.loads(found or "null").items()}
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return None, f"{ledger} does not answer with a JSON object of counts by key"
-    return sum(max(0, counts.get(key, 0) - 1) for key in keys), None
+    # A key that was never answered may have had no effect; one that was answered had, and stands in its ledger.
+    missing = [key for key, got in answers.items() if got and counts.get(key, 0) < 1]
+    if missing:
+        many = f"{len(missing):,} of the keys that were answered"
+        return None, f"{ledger} does not have {many}, {missing[0]} for one: is it the ledger of that endpoint?"
+    return sum(max(0, counts.get(key, 0) - 1) for key in answers), None

@@ -80,18 +80,23 @@ def cap_lines(caps: Sequence[Cap]) -> list[str]:
     """Every cap, and what was spent under it."""
     if not caps:
         return ["no cap is set"]
-    heads = ("CAP OF", "tokens", "USD", "at most", "")
+    heads = ("CAP OF", "tokens", "USD", "cost unknown", "at most", "")
     rows = [
         (
             "the store" if cap.scope == STORE else cap.scope,
             f"{cap.tokens:,}",
             f"{cap.usd:.2f}",
+            _attempts(cap.unknown),
             most(cap),
             "REACHED: stopped" if cap.reached else "",
         )
         for cap in caps
     ]
-    return aligned([heads, *rows], right={1, 2})
+    return aligned([heads, *rows], right={1, 2, 3})
+
+
+def _attempts(count: int) -> str:
+    return f"{count:,} attempt{'' if count == 1 else 's'}" if count else "-"
 
 
 def proposal(request: Request) -> str:

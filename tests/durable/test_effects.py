@@ -1,5 +1,6 @@
 """Effects under every guard: what a death, a lost answer or a refused record comes to."""
 
+import pickle
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -9,8 +10,8 @@ import pytest
 
 from durable_checks import claimed, lapse
 from streamlanes.durable.backoff import Backoff
-from streamlanes.durable.effects import Answer, Effect, Effects, Guard, NotDone, effect_key
-from streamlanes.durable.errors import DurableError, Full, InDoubt, LeaseLost, StateError
+from streamlanes.durable.effects import Answer, Billed, Effect, Effects, Guard, NotDone, effect_key
+from streamlanes.durable.errors import Diverged, DurableError, Full, InDoubt, LeaseLost, StateError
 from streamlanes.durable.points import Point, watch
 from streamlanes.durable.sqlite import SQLite, Synchronous
 from streamlanes.durable.values import Lease
@@ -136,6 +137,22 @@ def test_without_any_guard_a_person_decides(database: SQLite):
     assert world.attempts == 1
 
 
+@pytest.mark.parametrize("guard", [Guard.LOOKUP, Guard.UNDO])
+def test_a_guard_that_has_nothing_to_guard_with_is_refused(guard: Guard):
+    with pytest.raises(DurableError, match=f"effect pay is under guard {guard} and has no {guard}; give it"):
+        Effect("pay", lambda *_: Answer(None), guard)
+
+
+def test_another_effect_at_the_same_place_does_not_get_its_answer(database: SQLite):
+    """A step that is repeated and makes its calls in another order."""
+    world, lease = World(Guard.KEY), claimed(database)
+    once(database, lease, world)
+    other = Effect("refund", world.perform)
+    with pytest.raises(Diverged, match=f"execution a: call {KEY} was effect pay before, and is refund now; let"):
+        drive(Effects(database).once(lease, KEY, other, None, Blocking()))
+    assert world.attempts == 1
+
+
 def test_a_natural_effect_needs_no_row(database: SQLite):
     world = World(Guard.NATURAL, lost_answers=1)
     lease = claimed(database)
@@ -191,15 +208,67 @@ def test_the_ledger_has_every_attempt_and_what_it_cost(database: SQLite):
     drive(effects.once(claimed(database), KEY, effect, None, Blocking()))
     lines = effects.ledger("a")
     assert [(one.attempt, one.status) for one in lines] == [(1, "not-done"), (2, "failed"), (3, "done")]
-    assert [one.prompt_tokens for one in lines] == [0, 0, 100]
-    assert (lines[2].output_tokens, lines[2].price_usd) == (20, 0.002)
+    assert [(one.prompt_tokens, one.output_tokens, one.price_usd) for one in lines] == [
+        (0, 0, 0.0), (None, None, None), (100, 20, 0.002)
+    ], "what failed may have been billed: nobody knows"  # fmt: skip
+
+
+def test_an_attempt_that_failed_may_say_what_it_cost(database: SQLite):
+    costs = iter([Billed(100, 7, 0.001), ConnectionResetError("broke off"), Answer("done", 100, 20, None)])
+
+    def perform(reference: str, payload: object) -> Answer:
+        came = next(costs)
+        if isinstance(came, Exception):
+            raise came
+        return came
+
+    effects = Effects(database)
+    drive(effects.once(claimed(database), KEY, Effect("ask", perform, backoff=AT_ONCE), None, Blocking()))
+    assert [(one.status, one.prompt_tokens, one.output_tokens, one.price_usd) for one in effects.ledger("a")] == [
+        ("failed", 100, 7, 0.001), ("failed", None, None, None), ("done", None, None, None)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("looked_up", "cost"),
+    [(Answer("found"), (None, None, None)), (Answer("found", 5, 0, 0.0), (5, 0, 0.0))],
+)
+def test_an_answer_that_was_asked_for_costs_what_it_says_or_nobody_knows(
+    database: SQLite, looked_up: Answer, cost: tuple[object, ...]
+):
+    def perform(reference: str, payload: object) -> Answer:
+        raise ConnectionResetError("billed, and the answer lost")
+
+    effects = Effects(database)
+    effect = Effect("ask", perform, Guard.LOOKUP, lambda _: looked_up, backoff=AT_ONCE)
+    assert drive(effects.once(claimed(database), KEY, effect, None, Blocking())) == "found"
+    (line,) = effects.ledger("a")
+    assert (line.status, line.prompt_tokens, line.output_tokens, line.price_usd) == ("done", *cost)
+
+
+def test_what_a_failed_attempt_said_it_cost_stays(database: SQLite):
+    def perform(reference: str, payload: object) -> Answer:
+        raise Billed(30, 20, 0.5)
+
+    effects = Effects(database)
+    effect = Effect("ask", perform, Guard.LOOKUP, lambda _: Answer("found", 1, 1, 0.1), backoff=AT_ONCE)
+    drive(effects.once(claimed(database), KEY, effect, None, Blocking()))
+    (line,) = effects.ledger("a")
+    assert (line.status, line.prompt_tokens, line.output_tokens, line.price_usd) == ("done", 30, 20, 0.5)
+
+
+def test_a_bill_survives_a_process_border():
+    made = pickle.loads(pickle.dumps(Billed(1200, 7, 0.5)))
+    assert (made.prompt_tokens, made.output_tokens, made.price_usd) == (1200, 7, 0.5)
+    assert str(made) == "it cost 1,200 + 7 tokens, 0.5000 USD"
 
 
 def test_an_attempt_that_its_worker_did_not_survive_is_in_the_ledger(database: SQLite):
     watch(dies_at(Point.AFTER_EFFECT))
     with pytest.raises(Killed):
         once(database, claimed(database), World(Guard.KEY))
-    assert [one.status for one in Effects(database).ledger("a")] == ["begun"]
+    (line,) = Effects(database).ledger("a")
+    assert (line.status, line.prompt_tokens, line.output_tokens, line.price_usd) == ("begun", None, None, None)
 
 
 def test_a_key_names_execution_step_and_call_and_nothing_else():

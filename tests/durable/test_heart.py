@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from durable_checks import FakeLeases, answered, lapse
-from streamlanes.durable.errors import LeaseLost
+from streamlanes.durable.errors import Closed, LeaseLost
 from streamlanes.durable.heart import Heart
 from streamlanes.durable.running import (
     Last,
@@ -59,6 +59,20 @@ def test_an_answer_that_does_not_come_is_no_verdict():
     until(lambda: len(leases.beats) >= 2)
     heart.close()
     assert not heart.lost(LEASE)
+
+
+def test_a_store_that_was_closed_ends_it_without_a_word():
+    class Gone(FakeLeases):
+        def beat(self, lease: Lease) -> "Future[bool]":
+            super().beat(lease)
+            raise Closed("a", "its store is closed", "open the store again")
+
+    leases = Gone()
+    heart = Heart(leases, 0.03)
+    heart.hold(LEASE)
+    until(lambda: not heart._thread.is_alive())
+    heart.close()
+    assert leases.beats == ["t"]
 
 
 def busy(state: object, seconds: float) -> object:

@@ -13,7 +13,7 @@ from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.errors import DurableError, LeaseLost, StepTaken
 from streamlanes.durable.leases import Leases
 from streamlanes.durable.sqlite import SQLite, Synchronous
-from streamlanes.durable.values import Checkpoint, Lease, named
+from streamlanes.durable.values import Checkpoint, Claimed, Lease, named
 
 LEASE_S = 10.0
 NAMES = st.sampled_from(["a", "b"])
@@ -64,6 +64,20 @@ class LeaseMachine(RuleBasedStateMachine):
         assert (found is not None) == (name not in self.done and self.free(name))
         if found is None:
             return None
+        return self.taken(name, found)
+
+    @rule(target=leases_taken)
+    def claim_any(self) -> Lease | None:
+        """Of those that are there; which of them is the store's choice."""
+        free = {name for name in self.epochs if name not in self.done and self.free(name)}
+        found = self.leases.claim_any("w", LEASE_S).result()
+        assert (found is not None) == bool(free)
+        if found is None:
+            return None
+        assert found.lease.thread_id in free
+        return self.taken(found.lease.thread_id, found)
+
+    def taken(self, name: str, found: Claimed) -> Lease:
         self.epochs[name] = self.epochs.get(name, 0) + 1
         assert found.lease.epoch == self.epochs[name]
         assert (found.latest.step + 1 if found.latest else 0) == len(self.rows[name])
@@ -86,12 +100,12 @@ class LeaseMachine(RuleBasedStateMachine):
             with pytest.raises(LeaseLost):
                 future.result()
 
-    @rule(lease=leases_taken)
-    def append_over_another(self, lease: Lease | None) -> None:
+    @rule(lease=leases_taken, last=st.booleans())
+    def append_over_another(self, lease: Lease | None, last: bool) -> None:
         if lease is None or not self.rows[lease.thread_id]:
             return
         with pytest.raises(StepTaken if self.good(lease) else LeaseLost):
-            self.store.append(lease, Checkpoint(lease.thread_id, 0, b"[1]")).result()
+            self.store.append(lease, Checkpoint(lease.thread_id, 0, b"[1]"), last=last).result()
 
     @rule(lease=leases_taken)
     def beat(self, lease: Lease | None) -> None:
@@ -117,11 +131,17 @@ class LeaseMachine(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([0.5, 5.0, 9.9, 10.0, 25.0, -5.0, -100.0]))
     def move_the_clock(self, seconds: float) -> None:
-        self.clock.now_s += seconds
+        self.clock.now_s = max(0.0, self.clock.now_s + seconds)
+
+    @rule()
+    def restart_the_machine(self) -> None:
+        self.clock.now_s = 0.0
 
     @invariant()
     def rows_are_what_good_leases_wrote(self) -> None:
         for name, epochs in getattr(self, "rows", {}).items():
+            ended = self.leases.status(name) == "done"
+            assert ended == (name in self.done)
             history = self.store.history(name)
             assert [one.step for one in history] == list(range(len(epochs)))
             assert [one.epoch for one in history] == epochs == sorted(epochs)
@@ -129,6 +149,19 @@ class LeaseMachine(RuleBasedStateMachine):
 
 LeaseMachine.TestCase.settings = settings(max_examples=20, stateful_step_count=20, deadline=None)
 TestLeaseMachine = LeaseMachine.TestCase
+
+
+def test_what_was_claimed_before_a_restart_of_the_machine_is_claimed_after_it(tmp_path: Path):
+    clock = Clock()
+    database = SQLite(tmp_path / "s.db", synchronous=Synchronous.NORMAL, clock=clock)
+    leases = Leases(database)
+    for name, lease_s in (("short", 1.0), ("long", 100.0)):
+        assert leases.claim(name, "w", lease_s).result() is not None
+    assert leases.claim_any("v", LEASE_S).result() is None
+    clock.now_s = 0.0
+    found = [leases.claim_any("v", LEASE_S).result() for _ in range(3)]
+    assert [one and one.lease.thread_id for one in found] == ["short", "long", None]
+    database.close()
 
 
 @pytest.mark.parametrize("name", ["", "x" * 201, "a\nb", "a\0"])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from durable_checks import StoreChecks, claimed, row
+from durable_checks import LEDGER, NEW_LEDGER, OLD_ATTEMPTS, OLD_LEDGER, StoreChecks, claimed, row
 from durable_claimer import claim_until_none_is_left
 from durable_people import PeopleChecks
 from streamlanes.durable.checkpoints import Checkpoints
@@ -223,7 +223,7 @@ def test_processes_share_a_file(tmp_path: Path):
 
 
 def test_a_file_of_an_older_version_is_brought_up_to_this_one(tmp_path: Path):
-    """Version 1 had executions without a version, and an index by status alone."""
+    """Version 1 had executions without a version, and an index by status alone; each attempt had a cost."""
     old = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
     old.execute(
         "CREATE TABLE executions (thread_id TEXT PRIMARY KEY, status TEXT NOT NULL, owner TEXT NOT NULL, "
@@ -231,6 +231,8 @@ def test_a_file_of_an_older_version_is_brought_up_to_this_one(tmp_path: Path):
     )
     old.execute("CREATE INDEX claimable ON executions (status, expires)")
     old.execute("INSERT INTO executions VALUES ('a', 'open', '', '', 3, 0, 0)")
+    old.execute(OLD_ATTEMPTS.format("attempts", "REAL"))
+    old.execute(OLD_LEDGER.format("attempts"))
     old.execute("PRAGMA user_version = 1")
     old.close()
     for _ in range(2):
@@ -242,3 +244,21 @@ def test_a_file_of_an_older_version_is_brought_up_to_this_one(tmp_path: Path):
         Leases(database).release(found.lease).result()
         database.close()
     assert found.lease.epoch == 5
+
+
+def test_what_was_not_known_is_no_0_any_more(tmp_path: Path):
+    """Up to version 2 an attempt of which nobody knew what it cost had cost 0."""
+    SQLite(tmp_path / "s.db").close()
+    old = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+    for statement in (
+        "DROP TABLE attempts",
+        OLD_ATTEMPTS.format("attempts", "REAL"),
+        OLD_LEDGER.format("attempts"),
+        "PRAGMA user_version = 2",
+    ):
+        old.execute(statement)
+    old.close()
+    for _ in range(2):
+        database = SQLite(tmp_path / "s.db")
+        assert list(database.read(LEDGER, {})) == NEW_LEDGER
+        database.close()

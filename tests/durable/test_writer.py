@@ -91,6 +91,27 @@ def test_a_request_that_was_given_up_is_not_carried_out():
     assert commits.groups == [["first"], ["other"]]
 
 
+def test_a_writer_that_is_ended_leaves_nobody_waiting():
+    def ends(_: object) -> None:
+        raise SystemExit(1)
+
+    commits = Commits()
+    writer = GroupCommit(commits, group=2)
+    first = writer.submit(work("first"))
+    assert commits.entered.wait(30)
+    given_up, *others = [writer.submit(each) for each in (work(0), Work("b", ends), work("beside"), work("behind"))]
+    assert given_up.cancel()
+    commits.gate.set()
+    assert first.result(30) == "first"
+    for each in others:
+        with pytest.raises(Closed, match=r"execution \w: its store was ended by SystemExit; open the store again"):
+            each.result(30)
+    with pytest.raises(Closed):
+        writer.submit(work(1))
+    writer.close()
+    assert commits.groups == [["first"]]
+
+
 def test_a_closed_writer_takes_nothing():
     commits = Commits()
     commits.gate.set()

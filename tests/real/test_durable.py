@@ -111,7 +111,11 @@ def test_ones_own_endpoint_in_its_place(tmp_path: Path, endpoint: str, code: int
     assert counting.returncode == code
     assert json.loads(counting.stdout)["duplicated"] == duplicated
     elsewhere = run(*command, "--ledger", f"{url}/nowhere", cwd=tmp_path)
+    assert elsewhere.returncode == 3
     assert "JSON object of counts" in json.loads(elsewhere.stdout)["why_not_counted"]
+    other = {"naive": "guarded", "guarded": "naive"}[endpoint]
+    wrong = run(*command, "--ledger", f"{url}/{other}/ledger", cwd=tmp_path)
+    assert (wrong.returncode, json.loads(wrong.stdout)["duplicated"]) == (3, None)
     process.communicate("")
     gone = run(*command, cwd=tmp_path)
     assert (gone.returncode, gone.stderr.count("\n")) == (2, 1)

@@ -13,17 +13,20 @@ import pytest
 
 from agent_checks import AgentChecks
 from commands import run
-from durable_checks import StoreChecks, claimed
+from durable_checks import LEDGER, NEW_LEDGER, OLD_ATTEMPTS, OLD_LEDGER, StoreChecks, claimed
 from durable_people import PeopleChecks
 from replay_checks import ReplayChecks
+from streamlanes.cells import Axes, Cell
+from streamlanes.chaos.cell import strike
 from streamlanes.durable import postgres as module
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Transaction, Work
-from streamlanes.durable.errors import Forked, NewerVersion, Unreachable
+from streamlanes.durable.errors import Forked, LeaseLost, NewerVersion, Unreachable
 from streamlanes.durable.leases import Leases
 from streamlanes.durable.opening import open_database
 from streamlanes.durable.postgres import Postgres
-from streamlanes.durable.values import Checkpoint
+from streamlanes.durable.values import Checkpoint, Message
+from streamlanes.errors import UserError
 from streamlanes.local_postgres import VARIABLE, Local
 
 
@@ -108,6 +111,23 @@ def test_a_group_that_stands_still_is_cut_off_by_the_server_and_carried_out_agai
     database.close()
 
 
+SLOW_MAIL = """CREATE FUNCTION {0}.slowly() RETURNS trigger LANGUAGE plpgsql
+AS $$ BEGIN PERFORM pg_sleep(0.6); RETURN NEW; END $$;
+CREATE TRIGGER slowly BEFORE INSERT ON {0}.outbox FOR EACH ROW EXECUTE FUNCTION {0}.slowly()"""
+
+
+def test_a_last_step_whose_lease_lapses_within_its_own_commit_ends_the_execution(
+    server: Local, schema: str, database: Postgres
+):
+    """The server's clock goes on between the append and the end of the execution: both are, or neither."""
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute(SLOW_MAIL.format(schema).encode())
+    store, lease, mail = Checkpoints(database), claimed(database, lease_s=0.5), Message("k", "mail", "hello")
+    said = store.append(lease, row(0, "a", b"{}", mail), last=True).exception()
+    assert said is None or isinstance(said, LeaseLost)
+    assert (Leases(database).status("a") == "done") == (said is None)
+
+
 def test_a_newer_schema_and_a_fork_are_refused(server: Local, schema: str, database: Postgres):
     database._pid = 0
     with pytest.raises(Forked, match="open the store again in each process"):
@@ -129,6 +149,15 @@ def test_no_server_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch
     assert "secret" not in str(no.value)
 
 
+def test_a_cell_of_lane_chaos_says_that_there_is_no_server(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(VARIABLE, "postgresql://me:secret@127.0.0.1:1/x")
+    monkeypatch.setattr(module, "OPENING_S", 0.2)
+    axes = Axes(store="postgres", kills=1)
+    asked = Cell(lane="chaos", backend="threads", client="none", workload="documents", calls=1, axes=axes)
+    with pytest.raises(UserError, match=r"no PostgreSQL at 127\.0\.0\.1:1/x .*STREAMLANES_POSTGRES_DSN"):
+        strike(asked)
+
+
 def test_kills_lose_nothing(server: Local, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(VARIABLE, server.dsn)
     done = run("durable", "chaos", "--kills", "2", "--store", "postgres", "--json", cwd=tmp_path)
@@ -147,11 +176,14 @@ def test_a_schema_of_an_older_version_is_brought_up_to_this_one(server: Local, s
             "owner TEXT NOT NULL, token TEXT NOT NULL, epoch BIGINT NOT NULL, "
             "expires DOUBLE PRECISION NOT NULL, lease_s DOUBLE PRECISION NOT NULL)",
             f"INSERT INTO {schema}.executions VALUES ('a', 'open', '', '', 3, 0, 0)",
+            OLD_ATTEMPTS.format(f"{schema}.attempts", "DOUBLE PRECISION"),
+            OLD_LEDGER.format(f"{schema}.attempts"),
         ):
             connection.execute(statement.encode())
     for _ in range(2):
         database = Postgres(server.dsn, schema=schema)
         assert Leases(database).version("a") == 1
+        assert list(database.read(LEDGER, {})) == NEW_LEDGER
         database.close()
     database = Postgres(server.dsn, schema=schema)
     found = Leases(database).claim("a", "w", 600.0).result()

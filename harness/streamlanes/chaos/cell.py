@@ -4,7 +4,9 @@ from streamlanes.cells import Cell
 from streamlanes.chaos import session
 from streamlanes.chaos.controls import naive_retry
 from streamlanes.chaos.plan import ChaosPlan, How, Scenario, Size, short
+from streamlanes.durable.errors import DurableError
 from streamlanes.durable.points import Point
+from streamlanes.errors import UserError
 from streamlanes.hearing import CellEnded
 from streamlanes.lanes.chaos import Kills, budget_s, kills_of, point_of, store_of, strike_of
 from streamlanes.record import Status, StatusName
@@ -16,6 +18,13 @@ def strike(cell: Cell) -> Kills:
     """Carry the cell's kills out. One at a time: on a machine that is busy with others a way back would
     take longer. Raises UserError where PostgreSQL is asked for and none can be had, CellEnded where workers
     did not come to the point so often."""
+    try:
+        return _struck(cell)
+    except DurableError as error:
+        raise UserError(str(error)) from None
+
+
+def _struck(cell: Cell) -> Kills:
     store, point = store_of(cell), Point(point_of(cell))
     plan = ChaosPlan(
         kills_of(cell),

@@ -6,7 +6,8 @@ execution (`capped`), which nobody claims until the cap is raised or lifted. An 
 way when a cap is reached still ends, so up to one attempt for each execution that runs is spent beyond.
 
 Counted is what attempts say they cost: an effect under Guard.NATURAL has no attempts and is neither
-counted nor stopped, and what an attempt cost whose worker died nobody knows.
+counted nor stopped. What an attempt cost that failed without saying, or whose worker died, nobody knows:
+no figure is made up for it, and a cap says how many of those there are beside what it counted.
 """
 
 from collections.abc import Sequence
@@ -25,13 +26,16 @@ _OVER = "tokens >= most_tokens OR usd >= most_usd"
 BELOW = f"NOT EXISTS (SELECT 1 FROM caps WHERE scope IN ('', :thread_id) AND ({_OVER}))"
 """A condition that holds while neither the execution nor the store is at its cap."""
 _COLUMNS = "scope, most_tokens, most_usd, tokens, usd"
-REACHED = f"SELECT {_COLUMNS} FROM caps WHERE scope IN ('', :thread_id) AND ({_OVER}) ORDER BY scope"
+_READ = f"""SELECT {_COLUMNS}, (SELECT count(*) FROM attempts a JOIN effects f ON f.key = a.key
+    WHERE a.prompt_tokens IS NULL AND (caps.scope = '' OR f.thread_id = caps.scope)) FROM caps"""
+REACHED = f"{_READ} WHERE scope IN ('', :thread_id) AND ({_OVER}) ORDER BY scope"
 """The caps that are in an execution's way."""
-SPEND = f"""UPDATE caps SET tokens = tokens + :prompt_tokens + :output_tokens, usd = usd + :price_usd
+SPEND = f"""UPDATE caps SET tokens = tokens + coalesce(:prompt_tokens, 0) + coalesce(:output_tokens, 0),
+    usd = usd + coalesce(:price_usd, 0)
 WHERE scope IN ('', :thread_id)
-AND EXISTS (SELECT 1 FROM attempts WHERE key = :key AND attempt = :attempt AND status <> 'done')
+AND EXISTS (SELECT 1 FROM attempts WHERE key = :key AND attempt = :attempt AND prompt_tokens IS NULL)
 AND {FENCE}"""
-"""Counts an attempt once: it stands before the statement that ends it."""
+"""Counts an attempt once, when it says what it cost: it stands before the statement that keeps that."""
 
 _SET = f"""INSERT INTO caps ({_COLUMNS})
 SELECT CAST(:scope AS TEXT), CAST(:tokens AS BIGINT), CAST(:usd AS {{real}}),
@@ -43,19 +47,23 @@ _LIFT = "DELETE FROM caps WHERE scope = :scope"
 _REOPEN = f"""UPDATE executions SET status = 'open', expires = 0 WHERE status = 'capped' AND NOT EXISTS (
     SELECT 1 FROM caps WHERE scope IN ('', executions.thread_id) AND ({_OVER}))"""
 _STOP = """UPDATE executions SET status = 'capped', token = '', expires = 0
-WHERE thread_id = :thread_id AND token = :token"""
-_ALL = f"SELECT {_COLUMNS} FROM caps ORDER BY scope"
+WHERE thread_id = :thread_id AND token = :token AND expires > {now}"""
+_ALL = f"{_READ} ORDER BY scope"
 
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """A cap and what was spent under it. scope: a thread_id, or STORE. None is no cap."""
+    """A cap and what was spent under it. scope: a thread_id, or STORE. None is no cap.
+
+    unknown: attempts of which nobody knows what they cost, now or ever; what they spent stands in no figure.
+    """
 
     scope: str
     most_tokens: int | None
     most_usd: float | None
     tokens: int
     usd: float
+    unknown: int = 0
 
     @property
     def reached(self) -> bool:
@@ -88,7 +96,7 @@ class Caps:
         return self._database.submit(Write(None, (lift, (_REOPEN, {})), lambda done: done[1].changed))
 
     def stop(self, lease: Lease) -> "Future[None]":
-        """Stop an execution that is at a cap; its lease is gone then."""
+        """Stop an execution that is at a cap; its lease is gone then. Fails with LeaseLost."""
         return self._database.submit(fenced(lease, _STOP, {}))
 
     def all(self) -> Sequence[Cap]:
@@ -100,7 +108,8 @@ def reached(lease: Lease, row: Row) -> CapReached:
     """The error of an attempt that would be over a cap."""
     cap = Cap(*row)
     whose = "the store" if cap.scope == STORE else "it"
-    what = f"{whose} spent {cap.tokens:,} tokens and {cap.usd:.2f} USD, its cap is {most(cap)}"
+    beside = f" (attempts of unknown cost: {cap.unknown:,})" if cap.unknown else ""
+    what = f"{whose} spent {cap.tokens:,} tokens and {cap.usd:.2f} USD{beside}, its cap is {most(cap)}"
     return CapReached(lease.thread_id, what, "raise it with `streamlanes durable cap` to go on")
 
 

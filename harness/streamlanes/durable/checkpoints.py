@@ -19,17 +19,23 @@ _APPEND = f"""INSERT INTO checkpoints ({_COLUMNS})
 SELECT thread_id, :step, :state, :pending, :version, epoch FROM executions
 WHERE thread_id = :thread_id AND token = :token AND expires > {{now}}{{share}}
 ON CONFLICT DO NOTHING"""
+# An append that is refused does nothing of the rest either, though its lease is good: messages are sent of
+# the step that has them, and what ends an execution is the very row that is there.
 _SEND = """INSERT INTO outbox (key, thread_id, target, payload, status, attempts, due)
 SELECT :key, c.thread_id, :target, :payload, 'waiting', 0, 0
 FROM checkpoints c JOIN executions e ON e.thread_id = c.thread_id
 WHERE c.thread_id = :thread_id AND c.step = :step AND c.epoch = e.epoch AND e.token = :token
+AND c.pending = :pending
 ON CONFLICT DO NOTHING"""
+# Does not look at the time again: the append before it did, and holds the row until the commit.
 _FINISH = """UPDATE executions SET status = 'done', token = '', expires = 0, ended = :ended
-WHERE thread_id = :thread_id AND token = :token AND expires > {now}
+WHERE thread_id = :thread_id AND token = :token
 AND EXISTS (SELECT 1 FROM checkpoints c
-    WHERE c.thread_id = :thread_id AND c.step = :step AND c.epoch = executions.epoch)"""
+    WHERE c.thread_id = :thread_id AND c.step = :step AND c.epoch = executions.epoch
+    AND c.state = :state AND c.pending = :pending AND c.version = :version)"""
 LATEST = f"SELECT {_COLUMNS} FROM checkpoints WHERE thread_id = :thread_id ORDER BY step DESC LIMIT 1"
 _AT = f"SELECT {_COLUMNS} FROM checkpoints WHERE thread_id = :thread_id AND step = :step"
+_ENDED = "SELECT 1 FROM executions WHERE thread_id = :thread_id AND status = 'done' AND epoch = :epoch"
 _HISTORY = f"SELECT {_COLUMNS} FROM checkpoints WHERE thread_id = :thread_id ORDER BY step"
 _PRUNE = """DELETE FROM checkpoints WHERE thread_id = :thread_id AND step <= (
     SELECT max(step) FROM checkpoints WHERE thread_id = :thread_id) - :keep"""
@@ -81,12 +87,12 @@ class Checkpoints:
             "token": lease.token,
         }
         statements = [(_APPEND, row)]
-        key = {"thread_id": checkpoint.thread_id, "step": checkpoint.step, "token": lease.token}
+        key = {name: row[name] for name in ("thread_id", "step", "pending", "token")}
         for message in checkpoint.pending:
             sent = {"key": message.key, "target": message.target, "payload": message.payload}
             statements.append((_SEND, {**key, **sent}))
         if last:
-            statements.append((_FINISH, {**key, "ended": self._now()}))
+            statements.append((_FINISH, {**row, "ended": self._now()}))
         kept = Checkpoint(
             checkpoint.thread_id,
             checkpoint.step,
@@ -97,7 +103,9 @@ class Checkpoints:
         )
 
         def answer(done: Sequence[Done]) -> Checkpoint:
-            if done[0].changed == 1 or self._there(kept):
+            if done[0].changed == 1:
+                return kept
+            if self._there(kept) and (not last or done[-1].changed == 1 or self._ended(kept)):
                 return kept
             raise self._refused(lease, kept)
 
@@ -129,7 +137,9 @@ class Checkpoints:
                 epoch=lease.epoch,
             )
             row = {"step": made.step, "state": made.state, "pending": "[]", "version": made.version}
-            transaction.run(_APPEND, {**mine, **row})
+            # PostgreSQL's clock goes on while `change` runs, and a heartbeat waits for this very transaction.
+            if transaction.run(_APPEND, {**mine, **row}).changed != 1:
+                raise lost(lease)
             before[:] = [made]
             return made
 
@@ -161,6 +171,10 @@ class Checkpoints:
         """Whether this very row is there: after a lost connection the same append may come twice."""
         rows = self._database.read(_AT, {"thread_id": kept.thread_id, "step": kept.step})
         return bool(rows) and self._checkpoint(rows[0]) == kept
+
+    def _ended(self, kept: Checkpoint) -> bool:
+        """Whether the execution ended under this row's lease."""
+        return bool(self._database.read(_ENDED, {"thread_id": kept.thread_id, "epoch": kept.epoch}))
 
     def _refused(self, lease: Lease, kept: Checkpoint) -> Exception:
         """Why an append changed nothing."""

@@ -11,14 +11,14 @@ import enum
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 from urllib.parse import quote
 
 from streamlanes.durable.backoff import Backoff
 from streamlanes.durable.caps import BELOW, REACHED, SPEND, reached
 from streamlanes.durable.database import Database, Done, Write
-from streamlanes.durable.errors import DurableError, Full, InDoubt, LeaseLost, StateError
+from streamlanes.durable.errors import Diverged, DurableError, Full, InDoubt, LeaseLost, StateError
 from streamlanes.durable.fence import FENCE, HELD, fenced, held, lost
 from streamlanes.durable.points import Point, reach
 from streamlanes.durable.state import decode, encode
@@ -33,14 +33,16 @@ SELECT :key, thread_id, :name, 'claimed', '', epoch FROM executions
 WHERE thread_id = :thread_id AND token = :token AND expires > {now}{share}
 ON CONFLICT DO NOTHING"""
 _STATUS = "SELECT status, answer FROM effects WHERE key = :key"
+_FOUND = "SELECT status, answer, name FROM effects WHERE key = :key"
 _ATTEMPTS = "SELECT attempt, status FROM attempts WHERE key = :key ORDER BY attempt"
 _BEGIN = f"""INSERT INTO attempts (key, attempt, status, prompt_tokens, output_tokens, price_usd)
-SELECT key, :attempt, 'begun', 0, 0, 0
+SELECT key, :attempt, 'begun', NULL, NULL, NULL
 FROM effects WHERE key = :key AND status = 'claimed' AND {BELOW} AND {FENCE}
 ON CONFLICT DO NOTHING"""
 _BEGUN = "SELECT 1 FROM attempts WHERE key = :key AND attempt = :attempt"
-_END = f"""UPDATE attempts SET status = :how, prompt_tokens = :prompt_tokens,
-    output_tokens = :output_tokens, price_usd = :price_usd
+# What an attempt cost is said once: one that failed with a bill keeps it when its effect is settled.
+_END = f"""UPDATE attempts SET status = :how, prompt_tokens = coalesce(prompt_tokens, :prompt_tokens),
+    output_tokens = coalesce(output_tokens, :output_tokens), price_usd = coalesce(price_usd, :price_usd)
 WHERE key = :key AND attempt = :attempt AND {FENCE}"""
 _RECORD = f"""UPDATE effects SET status = 'done', answer = :answer
 WHERE key = :key AND status = 'claimed' AND {FENCE}"""
@@ -60,16 +62,34 @@ class Guard(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an attempt came to. value: JSON. Tokens and price are what this attempt cost."""
+    """What an attempt came to. value: JSON.
+
+    Tokens and price are what this attempt cost: nothing, unless it says so. None in one of them: nobody
+    knows, and then none of the three is kept.
+    """
 
     value: object
-    prompt_tokens: int = 0
-    output_tokens: int = 0
-    price_usd: float = 0.0
+    prompt_tokens: int | None = 0
+    output_tokens: int | None = 0
+    price_usd: float | None = 0.0
 
 
 class NotDone(Exception):
-    """Raised by `perform` where the effect certainly did not happen: safe to repeat under any guard."""
+    """Raised by `perform` where the effect certainly did not happen, and cost nothing: safe to repeat under
+    any guard."""
+
+
+class Billed(Exception):
+    """Raised by `perform` where an attempt failed and it is known what it cost all the same: a model's answer
+    that broke off, one that cannot be used. Whether the effect happened is known as little as after any
+    error; raise it from that one."""
+
+    def __init__(self, prompt_tokens: int, output_tokens: int, price_usd: float) -> None:
+        super().__init__(f"it cost {prompt_tokens:,} + {output_tokens:,} tokens, {price_usd:.4f} USD")
+        self.prompt_tokens, self.output_tokens, self.price_usd = prompt_tokens, output_tokens, price_usd
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.prompt_tokens, self.output_tokens, self.price_usd))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +101,7 @@ class Effect:
     is taken back by itself.
     lookup: under LOOKUP, the answer for a reference, or None where it was not done.
     undo: under UNDO, takes a reference back; it must not mind one that was never done.
+    Raises DurableError for a guard that has nothing to guard with.
     """
 
     name: str
@@ -90,17 +111,27 @@ class Effect:
     undo: Callable[[str], Awaitable[None] | None] | None = None
     backoff: Backoff = field(default_factory=Backoff)
 
+    def __post_init__(self) -> None:
+        for guard, given in ((Guard.LOOKUP, self.lookup), (Guard.UNDO, self.undo)):
+            if self.guard is guard and given is None:
+                what = f"effect {self.name} is under guard {guard} and has no {guard}"
+                raise DurableError(None, what, f"give it `{guard}`, or the guard that its receiver allows")
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A line of the ledger. status: begun (and nobody knows), failed, not-done, done."""
+    """A line of the ledger. status: begun (and nobody knows), failed, not-done, done.
+
+    Tokens and price are None together: nobody knows what it cost. It is under way, its worker died, or it
+    failed and did not say (see Billed).
+    """
 
     key: str
     attempt: int
     status: str
-    prompt_tokens: int
-    output_tokens: int
-    price_usd: float
+    prompt_tokens: int | None
+    output_tokens: int | None
+    price_usd: float | None
 
 
 def effect_key(thread_id: str, step: int, call: int) -> str:
@@ -123,8 +154,8 @@ class Effects:
         return [Attempt(*row) for row in self._database.read(_LEDGER, {"thread_id": thread_id})]
 
     async def once(self, lease: Lease, key: str, effect: Effect, payload: object, waits: Waits) -> object:
-        """Do an effect, or give back what it came to before. Raises LeaseLost, InDoubt,
-        CapReached, and what the last attempt raised."""
+        """Do an effect, or give back what it came to before. Raises LeaseLost, InDoubt, CapReached,
+        Diverged where the key is another effect's, and what the last attempt raised."""
         if effect.guard is Guard.NATURAL:
             return (await self._naturally(key, effect, payload, waits)).value
         stored, before = await waits.result(self._claim(lease, key, effect))
@@ -174,7 +205,7 @@ class Effects:
             with noted(self._trace, lease, SpanKind.ATTEMPT, effect.name, key=key, attempt=attempt):
                 answer = await _awaited(effect.perform(_reference(effect, key, attempt), payload))
         except Exception as error:
-            await waits.result(self._end(lease, key, attempt, _how(error)))
+            await waits.result(self._end(lease, key, attempt, error))
             if effect.guard is Guard.NONE and not isinstance(error, NotDone):
                 raise _doubt(lease, key, effect) from error
             raise
@@ -188,7 +219,8 @@ class Effects:
         if last is None or last[1] == "not-done":
             return None
         if effect.guard is Guard.LOOKUP and effect.lookup is not None:
-            return await _awaited(effect.lookup(key))
+            found = await _awaited(effect.lookup(key))
+            return None if found is None else _looked_up(found)
         if effect.guard is Guard.UNDO and effect.undo is not None:
             await _awaited(effect.undo(_reference(effect, key, last[0])))
         if effect.guard is Guard.NONE:
@@ -217,9 +249,7 @@ class Effects:
             "answer": text,
             "how": "done",
             "attempt": attempt,
-            "prompt_tokens": answer.prompt_tokens,
-            "output_tokens": answer.output_tokens,
-            "price_usd": float(answer.price_usd),
+            **_cost(answer),
         }
 
         def kept(done: Sequence[Done]) -> None:
@@ -232,15 +262,19 @@ class Effects:
     def _claim(
         self, lease: Lease, key: str, effect: Effect
     ) -> "Future[tuple[str | None, Sequence[tuple[int, str]]]]":
-        """Store the key; answered with the stored answer, if there is one, and the attempts so far."""
+        """Store the key; answered with the stored answer, if there is one, and the attempts so far. Fails
+        with Diverged where another effect has the key."""
         params = {**held(lease), "key": key, "name": effect.name}
-        statements = ((_CLAIM, params), (_STATUS, params), (_ATTEMPTS, params))
+        statements = ((_CLAIM, params), (_FOUND, params), (_ATTEMPTS, params))
 
         def answer(done: Sequence[Done]) -> tuple[str | None, Sequence[tuple[int, str]]]:
-            _, status, attempts = done
-            if not status.rows:
+            _, found, attempts = done
+            if not found.rows:
                 raise lost(lease)
-            ((how, stored),) = status.rows
+            ((how, stored, name),) = found.rows
+            if name != effect.name:
+                what = f"call {key} was effect {name} before, and is {effect.name} now"
+                raise Diverged(lease.thread_id, what, "let a step make the same calls in the same order")
             return stored if how == "done" else None, [(number, how) for number, how in attempts.rows]
 
         return self._database.submit(Write(lease.thread_id, statements, answer))
@@ -259,10 +293,34 @@ class Effects:
 
         return self._database.submit(Write(lease.thread_id, statements, answer))
 
-    def _end(self, lease: Lease, key: str, attempt: int, how: str) -> "Future[None]":
-        cost = {"prompt_tokens": 0, "output_tokens": 0, "price_usd": 0.0}
-        ended = {**cost, "key": key, "attempt": attempt, "how": how}
-        return self._database.submit(fenced(lease, _END, ended))
+    def _end(self, lease: Lease, key: str, attempt: int, error: Exception) -> "Future[None]":
+        """Note that an attempt failed, and what it cost where that is known."""
+        ended = {**_cost_of(error), "key": key, "attempt": attempt, "how": _how(error)}
+        return self._database.submit(fenced(lease, _END, ended, before=SPEND))
+
+
+def _cost(of: Answer | Billed) -> dict[str, object]:
+    """What an attempt cost, as its columns: NULL in all where nobody knows."""
+    if of.prompt_tokens is None or of.output_tokens is None or of.price_usd is None:
+        return {"prompt_tokens": None, "output_tokens": None, "price_usd": None}
+    return {
+        "prompt_tokens": of.prompt_tokens,
+        "output_tokens": of.output_tokens,
+        "price_usd": float(of.price_usd),
+    }
+
+
+def _cost_of(error: Exception) -> dict[str, object]:
+    """What a failed attempt cost, as its columns."""
+    if isinstance(error, Billed):
+        return _cost(error)
+    return _cost(Answer(None) if isinstance(error, NotDone) else Answer(None, None))
+
+
+def _looked_up(found: Answer) -> Answer:
+    """An answer that its receiver was asked for: one without a cost does not say that there was none."""
+    said = found.prompt_tokens or found.output_tokens or found.price_usd
+    return found if said else replace(found, prompt_tokens=None)
 
 
 def _how(error: Exception) -> str:

@@ -73,7 +73,7 @@ class InDoubt(DurableError):
 
 
 class Diverged(DurableError):
-    """A workflow's code asks for something else than its log holds at that place."""
+    """Code asks for something else than its log, or its step's effects, hold at that place."""
 
 
 class WorkflowChanged(DurableError):

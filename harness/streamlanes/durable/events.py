@@ -22,8 +22,9 @@ SELECT thread_id, :number, :call, :kind, :name, :data, :at, epoch FROM execution
 WHERE thread_id = :thread_id AND token = :token AND expires > {{now}}
 AND (:number = 1 OR EXISTS (SELECT 1 FROM events WHERE thread_id = :thread_id AND number = :before)){{share}}
 ON CONFLICT DO NOTHING"""
+# Does not look at the time again: the append before it did, and holds the row until the commit.
 _FINISH = """UPDATE executions SET status = 'done', token = '', expires = 0, ended = :at
-WHERE thread_id = :thread_id AND token = :token AND expires > {now}
+WHERE thread_id = :thread_id AND token = :token
 AND EXISTS (SELECT 1 FROM events WHERE thread_id = :thread_id AND number = :number AND kind = 'ended')"""
 _WHOSE = "SELECT epoch FROM events WHERE thread_id = :thread_id AND number = :number"
 _READ = f"SELECT {_COLUMNS} FROM events WHERE thread_id = :thread_id ORDER BY number"

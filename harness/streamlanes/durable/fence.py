@@ -20,19 +20,25 @@ def held(lease: Lease) -> dict[str, object]:
     return {"thread_id": lease.thread_id, "token": lease.token}
 
 
-def fenced(lease: Lease, template: str, params: Mapping[str, object]) -> Write[None]:
+def fenced(
+    lease: Lease, template: str, params: Mapping[str, object], before: str | None = None
+) -> Write[None]:
     """One statement with FENCE in it; answered with LeaseLost where the fence kept it out.
+
+    before: a statement that goes with it, fenced likewise, ahead of it.
 
     A statement that changes 0 rows though the lease is good was carried out before: its answer was
     lost with a connection, and it was sent again.
     """
 
     def answer(done: Sequence[Done]) -> None:
-        if done[0].changed == 0 and not done[1].rows:
+        *_, made, mine = done
+        if made.changed == 0 and not mine.rows:
             raise lost(lease)
 
-    mine = held(lease)
-    return Write(lease.thread_id, ((template, {**params, **mine}), (HELD, mine)), answer)
+    given = {**params, **held(lease)}
+    templates = (template, HELD) if before is None else (before, template, HELD)
+    return Write(lease.thread_id, tuple((each, given) for each in templates), answer)
 
 
 def lost(lease: Lease) -> LeaseLost:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Protocol
 
+from streamlanes.durable.errors import Closed
 from streamlanes.durable.points import Point, reach
 from streamlanes.durable.values import Lease
 
@@ -72,7 +73,10 @@ class Heart:
                 held = list(self._held.values())
             if held:
                 reach(Point.IN_HEARTBEAT)
-                self._note([(lease, self._leases.beat(lease)) for lease in held])
+                try:
+                    self._note([(lease, self._leases.beat(lease)) for lease in held])
+                except Closed:  # the store went before its worker did: leases lapse, as at a death
+                    return
 
     def _note(self, beats: "Sequence[tuple[Lease, Future[bool]]]") -> None:
         """Wait for the answers, but not for longer than until the next beat."""

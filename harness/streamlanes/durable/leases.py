@@ -28,10 +28,16 @@ _TAKEN = (
 # A claim whose answer was lost on the way is asked for again with the same token, and is not counted twice.
 _CLAIM = f"""UPDATE executions {_TAKEN}
 WHERE thread_id = :thread_id AND status = :status AND (status = 'lock' OR version = :version) AND {_LAPSED}"""
+# Two readings, for each finds its row at an end of the index: what waits, and where there is none of that,
+# what a clock that was set back left standing. The second asks by the claimer's length first, so that it reads
+# no row where no clock jumped.
+_WAITING = """SELECT thread_id FROM executions
+    WHERE status = 'open' AND version = :version AND expires <= {now} ORDER BY expires LIMIT 1{skip}"""
+_LEFT_AHEAD = f"""SELECT thread_id FROM executions
+    WHERE status = 'open' AND version = :version AND expires > {{now}} + 2 * :lease_s AND {_LAPSED}
+    ORDER BY expires LIMIT 1{{skip}}"""
 _CLAIM_ANY = f"""UPDATE executions {_TAKEN}
-WHERE thread_id = (SELECT thread_id FROM executions
-    WHERE status = 'open' AND version = :version AND expires <= {{now}}
-    ORDER BY expires LIMIT 1{{skip}})
+WHERE thread_id = coalesce(({_WAITING}), ({_LEFT_AHEAD}))
 AND NOT EXISTS (SELECT 1 FROM executions WHERE token = :token)"""
 _MINE = "SELECT thread_id, epoch FROM executions WHERE token = :token"
 _MY_LATEST = LATEST.replace(":thread_id", "(SELECT thread_id FROM executions WHERE token = :token)")
@@ -73,7 +79,8 @@ class Leases:
         return self._claim(thread_id, owner, lease_s, "open")
 
     def claim_any(self, owner: str, lease_s: float = LEASE_S) -> "Future[Claimed | None]":
-        """Take the open execution that waits longest; None where there is none."""
+        """Take the open execution that waits longest; None where there is none. Where the clock was set
+        back, a lease that reaches further than twice its own length and twice `lease_s` counts as lapsed."""
         token = secrets.token_hex(8)
         params: Params = {"owner": owner, "token": token, "lease_s": float(lease_s), "version": self._version}
         return self._database.submit(
@@ -95,7 +102,7 @@ class Leases:
 
     def reap(self) -> "Future[Sequence[str]]":
         """Free what lapsed; answered with those executions. Claims work without it: it tells whoever
-        starts workers that there is work, and undoes what a clock that was set back left standing."""
+        starts workers that there is work."""
         return self._database.submit(
             Write(None, ((_REAP, {}),), lambda done: [thread_id for (thread_id,) in done[0].rows])
         )

@@ -20,11 +20,13 @@ LOCK = "dispatcher"
 BATCH = 100
 RETRIES = Backoff(attempts=20, first_s=0.1, most_s=60.0)
 
+# A due that is further away than twice the longest wait was set before the clock was set back, as SQLite's is
+# when the machine starts.
 _DUE = f"""SELECT key, target, payload, attempts, thread_id FROM outbox
-WHERE status = 'waiting' AND due <= {{now}} ORDER BY due, key LIMIT {BATCH}"""
+WHERE status = 'waiting' AND (due <= {{now}} OR due > {{now}} + :beyond_s) ORDER BY due, key LIMIT {BATCH}"""
 _SENT = f"UPDATE outbox SET status = 'sent' WHERE key = :key AND status = 'waiting' AND {FENCE}"
-_AGAIN = f"""UPDATE outbox SET attempts = attempts + 1, status = :status, due = {{now}} + :wait_s
-WHERE key = :key AND status = 'waiting' AND {FENCE}"""
+_AGAIN = f"""UPDATE outbox SET attempts = :attempts, status = :status, due = {{now}} + :wait_s
+WHERE key = :key AND status = 'waiting' AND attempts < :attempts AND {FENCE}"""
 _COUNTS = "SELECT status, count(*) FROM outbox GROUP BY status"
 
 Send = Callable[[str, str], object]
@@ -61,7 +63,8 @@ class Dispatcher:
         """Send what is due, at most a batch; returns how many were sent. Raises LeaseLost (nothing more
         is sent) when another has become the dispatcher."""
         sent = 0
-        for key, target, payload, attempts, thread_id in self._database.read(_DUE, {}):
+        beyond = {"beyond_s": 2.0 * self._backoff.most_s}
+        for key, target, payload, attempts, thread_id in self._database.read(_DUE, beyond):
             try:
                 if target not in self._senders:
                     raise DurableError(thread_id, f"nobody sends to {target}", "name a sender for it")
@@ -81,5 +84,6 @@ class Dispatcher:
     def _note_failure(self, lock: Lease, key: str, attempts: int) -> None:
         over = attempts >= self._backoff.attempts
         wait_s = 0.0 if over else self._backoff.wait_s(attempts, self._draw)
-        note = {"key": key, "status": "failed" if over else "waiting", "wait_s": wait_s}
+        status = "failed" if over else "waiting"
+        note = {"key": key, "attempts": attempts, "status": status, "wait_s": wait_s}
         self._database.submit(fenced(lock, _AGAIN, note)).result()

@@ -44,9 +44,9 @@ class Caller:
             raise Refused(f"{url} answered {status}")
         return text
 
-    def get(self, url: str) -> str | None:
+    def get(self, url: str, most_bytes: int = MAX_ANSWER_BYTES) -> str | None:
         """GET; None for 404. Raises as `post`."""
-        status, text = self._request("GET", url, None, {})
+        status, text = self._request("GET", url, None, {}, most_bytes)
         if status == http.client.NOT_FOUND:
             return None
         if status >= http.client.BAD_REQUEST:
@@ -67,7 +67,12 @@ class Caller:
         self.close()
 
     def _request(
-        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
+        self,
+        method: str,
+        url: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        most_bytes: int = MAX_ANSWER_BYTES,
     ) -> tuple[int, str]:
         at = urlsplit(url)
         path = (at.path or "/") + (f"?{at.query}" if at.query else "")
@@ -76,9 +81,9 @@ class Caller:
         try:
             connection.request(method, path, body, dict(headers))
             response = connection.getresponse()
-            text = response.read(MAX_ANSWER_BYTES).decode(errors="replace")
+            text = response.read(most_bytes).decode(errors="replace")
             if not response.isclosed():
-                raise http.client.HTTPException(f"{url} answers more than {MAX_ANSWER_BYTES:,} bytes")
+                raise http.client.HTTPException(f"{url} answers more than {most_bytes:,} bytes")
             kept = connection.sock is not None
         finally:
             if kept:

@@ -34,7 +34,7 @@ class Span:
     is none. key: which effect or call an attempt is of. owner, version: None where nobody kept them.
     began_s: seconds since 1970. took_s: seconds; None where nobody kept it, where there was no end, or
     the clock was set back meanwhile. outcome: `ok`, `kept`, `WorkerLost`, or the class of an error.
-    tokens: prompt and output tokens of an attempt; None where none were said.
+    tokens: prompt and output tokens of an attempt; None where nobody knows them, or there were none.
     """
 
     kind: SpanKind

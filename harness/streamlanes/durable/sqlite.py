@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from streamlanes.durable.backfill import LEFT_TO_THE_WRITER, Backfill
 from streamlanes.durable.database import Counts, Dialect, Done, Params, Request, Row, Work, Write
-from streamlanes.durable.errors import Corrupt, DurableError, Forked, Full, NewerVersion, Unreachable
+from streamlanes.durable.errors import Closed, Corrupt, DurableError, Forked, Full, NewerVersion, Unreachable
 from streamlanes.durable.points import Point, reach
 from streamlanes.durable.tables import SCHEMA_VERSION, laying
 from streamlanes.durable.values import Clock, boot_clock_s
@@ -73,6 +73,7 @@ class SQLite:
         self._texts: dict[str, str] = {}
         self._vfs = vfs
         self._reading = threading.Lock()
+        self._closed = False
         if sqlite3.sqlite_version_info < OLDEST:
             what = f"SQLite {sqlite3.sqlite_version} is too old"
             raise DurableError(None, what, "use a Python with SQLite 3.35 or newer")
@@ -90,6 +91,8 @@ class SQLite:
         """See Database."""
         self._mine(None)
         with self._reading:
+            if self._closed:
+                raise Closed(_named(params), "its store is closed", "open the store again")
             try:
                 return self._run(self._reader, template, {**params, "now": self._clock()}).rows
             except sqlite3.Error as error:
@@ -102,6 +105,7 @@ class SQLite:
         self._group.close()
         self._backfill.close()
         with self._reading:
+            self._closed = True
             self._reader.close()
         self._writer.close()
 

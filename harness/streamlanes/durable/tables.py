@@ -8,7 +8,17 @@ from collections.abc import Iterator
 
 from streamlanes.durable.agents.tables import AGENT_TABLES
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
+
+_ATTEMPTS = """CREATE TABLE IF NOT EXISTS attempts (
+    key TEXT NOT NULL,
+    attempt BIGINT NOT NULL,
+    status TEXT NOT NULL,
+    prompt_tokens BIGINT,
+    output_tokens BIGINT,
+    price_usd {real},
+    PRIMARY KEY (key, attempt)
+)"""
 
 UPGRADES = {
     # 1: an execution had no version, and nobody noted when it ended.
@@ -16,6 +26,16 @@ UPGRADES = {
         "ALTER TABLE executions ADD COLUMN version BIGINT NOT NULL DEFAULT 1",
         "ALTER TABLE executions ADD COLUMN ended {real} NOT NULL DEFAULT 0",
         "DROP INDEX IF EXISTS claimable",
+    ),
+    # 2: an attempt of which nobody knew what it cost had cost 0.
+    2: (
+        "ALTER TABLE attempts RENAME TO attempts_of_2",
+        _ATTEMPTS,
+        """INSERT INTO attempts SELECT key, attempt, status,
+    CASE WHEN status IN ('begun', 'failed') THEN NULL ELSE prompt_tokens END,
+    CASE WHEN status IN ('begun', 'failed') THEN NULL ELSE output_tokens END,
+    CASE WHEN status IN ('begun', 'failed') THEN NULL ELSE price_usd END FROM attempts_of_2""",
+        "DROP TABLE attempts_of_2",
     ),
 }
 """By the version that is found: what makes its tables those of the next."""
@@ -48,7 +68,7 @@ TABLES = (
     epoch BIGINT NOT NULL,
     PRIMARY KEY (thread_id, step)
 )""",
-    # status: claimed, done, undone. answer is '' until it is done.
+    # status: claimed, done. answer is '' until it is done.
     """CREATE TABLE IF NOT EXISTS effects (
     key TEXT PRIMARY KEY,
     thread_id TEXT NOT NULL,
@@ -57,15 +77,8 @@ TABLES = (
     answer TEXT NOT NULL,
     epoch BIGINT NOT NULL
 )""",
-    """CREATE TABLE IF NOT EXISTS attempts (
-    key TEXT NOT NULL,
-    attempt BIGINT NOT NULL,
-    status TEXT NOT NULL,
-    prompt_tokens BIGINT NOT NULL,
-    output_tokens BIGINT NOT NULL,
-    price_usd {real} NOT NULL,
-    PRIMARY KEY (key, attempt)
-)""",
+    # status: begun, failed, not-done, done. Tokens and price are NULL together, where nobody knows them.
+    _ATTEMPTS,
     """CREATE TABLE IF NOT EXISTS outbox (
     key TEXT PRIMARY KEY,
     thread_id TEXT NOT NULL,

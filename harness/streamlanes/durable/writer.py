@@ -88,7 +88,12 @@ class GroupCommit:
             more, taken = self._take()
             live = [each for each in taken if each[1].set_running_or_notify_cancel()]
             if live:
-                answers = self._answers([request for request, _ in live])
+                requests = [request for request, _ in live]
+                try:
+                    answers = self._answers(requests)
+                except BaseException as error:  # no failure of a request: what ends a thread, raised in a Work
+                    more, answers = False, [Failed(_ended(request, error)) for request in requests]
+                    self._refuse(error)
                 for (_, future), answer in zip(live, answers, strict=True):
                     if isinstance(answer, Failed):
                         future.set_exception(answer.error)
@@ -96,6 +101,15 @@ class GroupCommit:
                         future.set_result(answer)
             while rings:
                 rings.popitem()[0]()
+
+    def _refuse(self, error: BaseException) -> None:
+        """Take nothing more, and answer all that wait: nobody carries them out."""
+        with self._closing:
+            self._closed = True
+        while not self._queue.empty():
+            each = self._queue.get()
+            if each is not None and each[1].set_running_or_notify_cancel():
+                each[1].set_exception(_ended(each[0], error))
 
     def _take(self) -> tuple[bool, list[_Queued]]:
         """Whether to go on after these, and all that wait now, at most a group."""
@@ -123,6 +137,12 @@ class GroupCommit:
             if len(requests) == 1 or isinstance(error, Unreachable):
                 return [Failed(_named(error, request)) for request in requests]
             return [answer for request in requests for answer in self._answers([request])]
+
+
+def _ended(request: Request, error: BaseException) -> Closed:
+    made = Closed(request.execution, f"its store was ended by {type(error).__name__}", "open the store again")
+    made.__cause__ = error
+    return made
 
 
 def _named(error: Exception, request: Request) -> Exception:

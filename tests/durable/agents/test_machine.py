@@ -15,7 +15,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
 
-from streamlanes.durable.agents.queue import AgentQueue
+from streamlanes.durable.agents.queue import FAR_S, AgentQueue
 from streamlanes.durable.agents.rules import BadReply
 from streamlanes.durable.agents.values import Letter, Reply, Stage, Wake
 from streamlanes.durable.errors import LeaseLost
@@ -48,7 +48,7 @@ class AgentMachine(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         self.folder = Path(tempfile.mkdtemp())
-        self.now_s = 1000.0
+        self.now_s = 100_000.0
         self.agents = {name: Agent() for name in NAMES}
         self.texts = 0
         self.written = 0  # messages that were kept, posts included
@@ -67,6 +67,10 @@ class AgentMachine(RuleBasedStateMachine):
         agent = self.agents[wake.agent]
         return agent.token == wake.lease.token and self.now_s < agent.expires and agent.stage == stage
 
+    def free(self, agent: Agent) -> bool:
+        """Lapsed, or reaching so far ahead that the clock must have been set back."""
+        return agent.expires <= self.now_s or agent.expires > self.now_s + FAR_S
+
     def text(self) -> str:
         self.texts += 1
         return f"m{self.texts}"
@@ -84,7 +88,7 @@ class AgentMachine(RuleBasedStateMachine):
         may = {
             name
             for name, agent in self.agents.items()
-            if (agent.inbox if agent.stage is Stage.IDLE else agent.expires <= self.now_s)
+            if (agent.inbox if agent.stage is Stage.IDLE else self.free(agent))
         }
         found = self.queue.take(owner, most, LEASE_S).result()
         assert len(found) == min(most, len(may))
@@ -149,6 +153,12 @@ class AgentMachine(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([0.5, 9.9, 10.0, 25.0]))
     def time_goes_by(self, seconds: float) -> None:
         self.now_s += seconds
+
+    @rule()
+    def the_machine_starts_anew(self) -> None:
+        """SQLite's clock begins at 0 then."""
+        self.all_workers_start_anew()
+        self.now_s = 0.0
 
     @rule()
     def all_workers_start_anew(self) -> None:

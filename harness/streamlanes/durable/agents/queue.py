@@ -23,6 +23,10 @@ from streamlanes.durable.leases import LEASE_S
 from streamlanes.durable.state import decode, encode
 from streamlanes.durable.values import Lease
 
+FAR_S = 1200.0
+"""Nobody keeps how long an agent's lease is: one that reaches further ahead than this was taken before the clock
+was set back, as SQLite's is when the machine starts."""
+
 _ENROLL = """INSERT INTO agents (name, team, admin, stage, waiting, wake, token, due, fault, memory, reply)
 VALUES (:name, :team, :admin, 'idle', 0, 0, '', NULL, '', 'null', '') ON CONFLICT DO NOTHING"""
 _MEMBERS = "SELECT name, team, admin FROM agents"
@@ -31,7 +35,8 @@ _MEMBER = f"{_MEMBERS} WHERE name = :name"
 # An idle agent's mail came in the past, whatever the clock says now.
 _TAKE = """WITH picked AS MATERIALIZED (
     SELECT name FROM agents
-    WHERE due IS NOT NULL AND (stage = 'idle' OR due <= {now}) ORDER BY due LIMIT :most{skip})
+    WHERE due IS NOT NULL AND (stage = 'idle' OR due <= {now} OR due > {now} + :beyond_s)
+    ORDER BY due LIMIT :most{skip})
 UPDATE agents SET token = :token, due = {now} + :lease_s,
     wake = wake + CASE stage WHEN 'idle' THEN 1 ELSE 0 END,
     stage = CASE stage WHEN 'idle' THEN 'taken' ELSE stage END
@@ -140,9 +145,11 @@ class AgentQueue:
 
     def take(self, owner: str, most: int = 1, lease_s: float = LEASE_S) -> "Future[list[Wake]]":
         """Wake up to `most` agents that have mail, or whose worker let them lapse. Each agent is one
-        worker's at a time."""
+        worker's at a time. A lease that reaches further ahead than FAR_S, and than twice `lease_s`, counts
+        as lapsed."""
         token = secrets.token_hex(8)
-        asked = {"token": token, "most": most, "lease_s": float(lease_s)}
+        beyond_s = max(FAR_S, 2.0 * lease_s)
+        asked = {"token": token, "most": most, "lease_s": float(lease_s), "beyond_s": beyond_s}
 
         def answer(done: Sequence[Done]) -> list[Wake]:
             *_, mine, mail = done
