@@ -61,6 +61,26 @@ def test_an_answer_that_does_not_come_is_no_verdict():
     assert not heart.lost(LEASE)
 
 
+def test_an_answer_that_is_late_holds_up_no_other_and_is_asked_for_once():
+    late: Future[bool] = Future()
+
+    class Slow(FakeLeases):
+        def beat(self, lease: Lease) -> "Future[bool]":
+            super().beat(lease)
+            return late if lease.token == "t" else answered(self.beats.count("u") < 3)
+
+    leases, other = Slow(), Lease("b", "w", "u", 1, 0.03)
+    heart = Heart(leases, 0.03)
+    heart.hold(LEASE)
+    heart.hold(other)
+    until(lambda: heart.lost(other))
+    assert not heart.lost(LEASE)
+    assert (leases.beats.count("t"), leases.beats.count("u")) == (1, 3)
+    late.set_result(False)
+    until(lambda: heart.lost(LEASE))
+    heart.close()
+
+
 def test_a_store_that_was_closed_ends_it_without_a_word():
     class Gone(FakeLeases):
         def beat(self, lease: Lease) -> "Future[bool]":

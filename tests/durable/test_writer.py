@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streamlanes.durable.database import Request, Work
+from streamlanes.durable.database import Request, Work, Write
 from streamlanes.durable.errors import Closed, Unreachable
 from streamlanes.durable.writer import Failed, GroupCommit, when_all_are_answered
 
@@ -28,7 +28,7 @@ class Commits:
     def __call__(self, requests: Sequence[Request]) -> Sequence[Any]:
         self.entered.set()
         assert self.gate.wait(30)
-        answers = [request.do(None) for request in requests if isinstance(request, Work)]
+        answers = [one.do(None) if isinstance(one, Work) else one.answer(()) for one in requests]
         self.groups.append(answers)
         if self.fails is not None and "bad" in answers:
             raise self.fails
@@ -110,6 +110,61 @@ def test_a_writer_that_is_ended_leaves_nobody_waiting():
         writer.submit(work(1))
     writer.close()
     assert commits.groups == [["first"]]
+
+
+def beat(answer: object) -> Write[object]:
+    return Write("a", (), lambda _: answer, urgent=True)
+
+
+@pytest.mark.parametrize(
+    ("group", "groups"),
+    [
+        (1, [["first"], ["b0", "b1", "b2"], [0], [1], [2]]),
+        (2, [["first"], ["b0", "b1", "b2"], [0, 1], [2]]),
+        (1000, [["first"], ["b0", "b1", "b2", 0, 1, 2]]),
+    ],
+)
+def test_heartbeats_wait_for_no_step_and_share_a_commit(group: int, groups: list[list[object]]):
+    commits = Commits()
+    writer = GroupCommit(commits, group)
+    futures = [writer.submit(work("first"))]
+    assert commits.entered.wait(30)
+    futures += [writer.submit(each) for n in range(3) for each in (work(n), beat(f"b{n}"))]
+    commits.gate.set()
+    writer.close()
+    assert commits.groups == groups
+    assert [future.result() for future in futures] == ["first", 0, "b0", 1, "b1", 2, "b2"]
+
+
+def test_a_lone_heartbeat_wakes_the_writer():
+    commits = Commits()
+    commits.gate.set()
+    writer = GroupCommit(commits, group=1)
+    for number in range(3):
+        assert writer.submit(beat(number)).result(30) == number
+        assert writer.submit(work(number)).result(30) == number
+    writer.close()
+    assert commits.groups == [[0], [0], [1], [1], [2], [2]]
+
+
+def test_a_heartbeat_at_a_writer_that_is_ended_is_answered():
+    entered, go = threading.Event(), threading.Event()
+
+    def ends(_: object) -> None:
+        entered.set()
+        assert go.wait(30)
+        raise SystemExit(1)
+
+    commits = Commits()
+    commits.gate.set()
+    writer = GroupCommit(commits)
+    writer.submit(Work("b", ends))
+    assert entered.wait(30)
+    waiting = writer.submit(beat(1))
+    go.set()
+    with pytest.raises(Closed, match="was ended by SystemExit"):
+        waiting.result(30)
+    writer.close()
 
 
 def test_a_closed_writer_takes_nothing():

@@ -13,7 +13,7 @@ import pytest
 
 from agent_checks import AgentChecks
 from commands import run
-from durable_checks import LEDGER, NEW_LEDGER, OLD_ATTEMPTS, OLD_LEDGER, StoreChecks, claimed
+from durable_checks import LEDGER, NEW_LEDGER, OLD_ATTEMPTS, OLD_LEDGER, StoreChecks, claimed, row
 from durable_people import PeopleChecks
 from replay_checks import ReplayChecks
 from streamlanes.cells import Axes, Cell

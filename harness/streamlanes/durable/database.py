@@ -8,7 +8,7 @@ databases: parameters as `:name`, and `{now}`, `{share}`, `{skip}` where the two
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -55,12 +55,14 @@ class Transaction(Protocol):
 class Write(Generic[T]):
     """Statements, each conditional in itself, and what their outcome means to the caller.
 
-    answer: called after the commit; what it raises is the caller's answer.
+    answer: called after the commit; what it raises is the caller's answer. urgent: goes before all that is
+    not, which may have been asked for earlier; for heartbeats.
     """
 
     execution: str | None
     statements: tuple[tuple[str, Params], ...]
     answer: Callable[[Sequence[Done]], T]
+    urgent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class Work(Generic[T]):
 
     execution: str | None
     do: Callable[[Transaction], T]
+    urgent: ClassVar[bool] = False
 
 
 Request = Write[Any] | Work[Any]
@@ -78,7 +81,8 @@ Request = Write[Any] | Work[Any]
 class Counts:
     """What a database did so far. Only its writer changes them: what reads waited for is not in them.
 
-    commits, requests: transactions, and requests in them. largest: requests in the largest.
+    commits, requests: transactions, and requests in them. largest: requests in the largest, heartbeats
+    included, of which any number share one.
     locked: times it found the database locked by another process and tried again.
     retried: transactions that were begun again, after a lost connection or a deadlock.
     waiting_ns: time spent waiting for a connection.

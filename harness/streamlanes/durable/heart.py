@@ -7,8 +7,9 @@ lapses, and the fence makes that safe.
 """
 
 import threading
-from collections.abc import Sequence
-from concurrent.futures import Future
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future, wait
 from typing import Protocol
 
 from streamlanes.durable.errors import Closed
@@ -68,24 +69,32 @@ class Heart:
         self._thread.join()
 
     def _beat(self) -> None:
-        while not self._stop.wait(self.lease_s / BEATS):
+        every_s = self.lease_s / BEATS
+        asked: dict[_Name, Future[bool]] = {}
+        next_s = time.monotonic() + every_s
+        while not self._stop.wait(max(0.0, next_s - time.monotonic())):
+            next_s = time.monotonic() + every_s
+            asked = self._note(asked)
             with self._changing:
-                held = list(self._held.values())
+                held = [lease for name, lease in self._held.items() if name not in asked]
             if held:
                 reach(Point.IN_HEARTBEAT)
                 try:
-                    self._note([(lease, self._leases.beat(lease)) for lease in held])
+                    asked |= {_name(lease): self._leases.beat(lease) for lease in held}
                 except Closed:  # the store went before its worker did: leases lapse, as at a death
                     return
+            wait(asked.values(), max(0.0, next_s - time.monotonic()))
+            asked = self._note(asked)
 
-    def _note(self, beats: "Sequence[tuple[Lease, Future[bool]]]") -> None:
-        """Wait for the answers, but not for longer than until the next beat."""
-        for lease, answer in beats:
-            try:
-                alive = answer.result(self.lease_s)
-            except Exception:  # no answer: the next beat tells, or the fence does
-                continue
-            if not alive:
+    def _note(self, asked: "Mapping[_Name, Future[bool]]") -> "dict[_Name, Future[bool]]":
+        """Take the answers that are there; returns those that are not. Nobody waits for one until then, and
+        nobody asks again before it comes: a store that is away would be asked ever more."""
+        late: dict[_Name, Future[bool]] = {}
+        for name, answer in asked.items():
+            if not answer.done():
+                late[name] = answer
+            elif answer.exception() is None and not answer.result():  # an error tells nothing: the fence does
                 with self._changing:
-                    if self._held.pop(_name(lease), None):
-                        self._lost.add(_name(lease))
+                    if self._held.pop(name, None):
+                        self._lost.add(name)
+        return late

@@ -94,7 +94,7 @@ class Leases:
 
     def beat(self, lease: Lease) -> "Future[bool]":
         """Renew a lease; answered with False when it is lost."""
-        return self._touch(_BEAT, lease)
+        return self._touch(_BEAT, lease, urgent=True)
 
     def release(self, lease: Lease) -> "Future[bool]":
         """Let an execution go before its lease lapses; answered with False when it was lost."""
@@ -158,10 +158,10 @@ class Leases:
         version = {"version": self._version, "at": point_of(thread_id)}
         return {"thread_id": thread_id, "status": status, **version}
 
-    def _touch(self, template: str, lease: Lease) -> "Future[bool]":
+    def _touch(self, template: str, lease: Lease, *, urgent: bool = False) -> "Future[bool]":
         params = {"thread_id": lease.thread_id, "token": lease.token}
         return self._database.submit(
-            Write(lease.thread_id, ((template, params),), lambda done: done[0].changed == 1)
+            Write(lease.thread_id, ((template, params),), lambda done: done[0].changed == 1, urgent)
         )
 
 

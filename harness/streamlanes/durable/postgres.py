@@ -63,7 +63,7 @@ logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # its words
 class Postgres:
     """One schema of one PostgreSQL database.
 
-    group: most requests in a commit; 1 commits each by itself.
+    group: most requests in a commit, heartbeats aside; 1 commits each by itself.
     connections: most connections of this process. patience_s: see PATIENCE_S. sync_ms: how long the server
     waits before each flush of its log, which only its superuser may set.
     """

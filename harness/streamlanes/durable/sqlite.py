@@ -47,7 +47,7 @@ class Synchronous(enum.StrEnum):
 class SQLite:
     """One database file.
 
-    group: most requests in a commit; 1 commits each by itself.
+    group: most requests in a commit, heartbeats aside; 1 commits each by itself.
     max_bytes: the file's largest size; a write beyond it fails with Full.
     clock: what leases are measured with; every process of the file must read the same.
     vfs: name of a registered SQLite VFS to open the file through.

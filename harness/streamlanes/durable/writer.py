@@ -5,12 +5,14 @@ syncs each costs, and a lone caller waits for nobody. Each is answered only afte
 holds its own request. Who calls may be a thread or an event loop: the answer is a future.
 """
 
+import collections
+import enum
 import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from streamlanes.durable.database import Request, Work, Write
 from streamlanes.durable.errors import Closed, DurableError, Unreachable
@@ -18,7 +20,7 @@ from streamlanes.durable.errors import Closed, DurableError, Unreachable
 T = TypeVar("T")
 
 GROUP = 1000
-"""Most requests in one transaction; 1 makes a commit a step."""
+"""Most requests in one transaction; 1 makes a commit a step. Heartbeats do not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +53,27 @@ def when_all_are_answered(ring: Callable[[], None]) -> None:
 _Queued = tuple[Request, "Future[Any]"]
 
 
+class _Word(enum.Enum):
+    """What stands in the queue for an urgent request, so that whoever waits there wakes."""
+
+    LOOK = enum.auto()
+
+
+_LOOK: Final = _Word.LOOK
+
+
 class GroupCommit:
-    """The queue and its thread."""
+    """The queue and its thread.
+
+    Urgent requests go before all others, and share a commit whatever `group` is: behind a queue of steps on
+    a slow disk a heartbeat would come when its lease has lapsed.
+    """
 
     def __init__(self, commit: Commit, group: int = GROUP) -> None:
         self._commit = commit
         self._group = group
-        self._queue: queue.SimpleQueue[_Queued | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Queued | _Word | None] = queue.SimpleQueue()
+        self._urgent: collections.deque[_Queued] = collections.deque()
         self._closing = threading.Lock()
         self._closed = False
         self._thread = threading.Thread(target=self._serve, name="group-commit", daemon=True)
@@ -69,7 +85,11 @@ class GroupCommit:
         with self._closing:
             if self._closed:
                 raise Closed(request.execution, "its store is closed", "open the store again")
-            self._queue.put((request, future))
+            if request.urgent:
+                self._urgent.append((request, future))
+                self._queue.put(_LOOK)
+            else:
+                self._queue.put((request, future))
         return future
 
     def close(self) -> None:
@@ -106,27 +126,38 @@ class GroupCommit:
         """Take nothing more, and answer all that wait: nobody carries them out."""
         with self._closing:
             self._closed = True
+        waiting = self._urgent_ones()
         while not self._queue.empty():
             each = self._queue.get()
-            if each is not None and each[1].set_running_or_notify_cancel():
-                each[1].set_exception(_ended(each[0], error))
+            if each is not None and each is not _LOOK:
+                waiting.append(each)
+        for request, future in waiting:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(_ended(request, error))
 
     def _take(self) -> tuple[bool, list[_Queued]]:
-        """Whether to go on after these, and all that wait now, at most a group."""
-        taken: list[_Queued] = []
-        first = self._queue.get()
-        if first is None:
-            return False, taken
-        taken.append(first)
+        """Whether to go on after these: what is urgent, however many, and all else that waits now, at most
+        a group."""
+        taken = self._urgent_ones()
+        while not taken:
+            first = self._queue.get()
+            if first is None:
+                return False, self._urgent_ones()
+            taken = self._urgent_ones() if first is _LOOK else [first]
         while len(taken) < self._group:
             try:
                 each = self._queue.get_nowait()
             except queue.Empty:
                 break
             if each is None:
-                return False, taken
-            taken.append(each)
+                return False, [*taken, *self._urgent_ones()]
+            if each is not _LOOK:  # its request is among those taken, or will be next time
+                taken.append(each)
         return True, taken
+
+    def _urgent_ones(self) -> list[_Queued]:
+        """All urgent requests that wait now."""
+        return [self._urgent.popleft() for _ in range(len(self._urgent))]
 
     def _answers(self, requests: Sequence[Request]) -> Sequence[Any]:
         """Answers for all. A group that fails is taken apart, so that only the culprit fails."""

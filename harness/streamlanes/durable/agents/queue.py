@@ -204,7 +204,7 @@ class AgentQueue:
 
     def beat(self, lease: Lease) -> "Future[bool]":
         """Renew a wake-up's lease; answered with False when it is lost. See heart.Heart."""
-        return self._touch(_BEAT, lease, {"lease_s": lease.lease_s})
+        return self._touch(_BEAT, lease, {"lease_s": lease.lease_s}, urgent=True)
 
     def park(self, wake: Wake, fault: str) -> "Future[bool]":
         """Wake the agent no more, and say why. Its batch and its in-queue stay; see `retry`."""
@@ -260,9 +260,12 @@ class AgentQueue:
         last = (_STAGE, _held(wake))
         return self._database.submit(Write(wake.agent, (*statements, last), answer))
 
-    def _touch(self, template: str, lease: Lease, params: Params) -> "Future[bool]":
+    def _touch(
+        self, template: str, lease: Lease, params: Params, *, urgent: bool = False
+    ) -> "Future[bool]":
         mine = {"name": lease.thread_id, "token": lease.token}
-        return self._database.submit(Write(lease.thread_id, ((template, {**mine, **params}),), _changed))
+        statements = ((template, {**mine, **params}),)
+        return self._database.submit(Write(lease.thread_id, statements, _changed, urgent))
 
 
 def _none(name: str) -> NoSuchAgent:
