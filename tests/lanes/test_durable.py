@@ -319,3 +319,8 @@ def test_the_built_in_profile_asks_for_what_there_is_and_takes_ten_minutes_at_mo
     assert {each.lane for each in made} == {"durable", "chaos"}
     assert {each.axes.point for each in made if each.lane == "chaos"} == set(OF_STEPS)
     assert sum(map(seconds, made)) <= 600
+
+
+def test_every_chart_tells_what_a_sync_takes_here():
+    assert {path for chart in LANE.charts for path, _ in chart.told} == {"durable.fsync_us"}
+    assert all(chart.told for chart in LANE.charts)

@@ -83,7 +83,8 @@ class Chart:
     choice stands in `note`). varied: the axis whose sweep is drawn; None for the main comparison, in
     which every backend runs as it comes (series.select). apart: workloads that this chart is for; where
     a run has others too, they are in no chart of the main comparison. beside: workloads drawn with them.
-    lines: axes that may be swept besides the varied one, and then make lines of their own.
+    lines: axes that may be swept besides the varied one, and then make lines of their own. told: paths of
+    figures that stand under it, each with a sentence for its median and range over all that is drawn.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Chart:
     arriving: tuple[str, str] | None = None
     apart: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    told: tuple[tuple[str, str], ...] = ()
 
     def across(self, record: Record) -> tuple[str, str]:
         """Path and name of the horizontal axis on which this record stands."""

@@ -387,6 +387,8 @@ def _about_s(cell: "Cell") -> float:
 BACKENDS_OF_LANE = {name: BACKENDS[name] for name in ("asyncio", "uvloop", "threads")}
 
 _LINES = ("store", "group_commit", "architecture", "retry")
+_DISK = (("durable.fsync_us", "A sync in the store's folder takes {} us by itself."),)
+"""What none of these figures means anything without."""
 
 LANE = Lane(
     name="durable",
@@ -409,6 +411,7 @@ LANE = Lane(
             x="cell.calls",
             x_axis="executions",
             lines=_LINES,
+            told=_DISK,
             panels=(
                 Panel(y=("work.per_s",), axis="steps/s"),
                 Panel(y=("durable.ack_ms.p99",), axis="acknowledged within, p99, ms"),
@@ -423,6 +426,7 @@ LANE = Lane(
             kind=Kind.GROWTH,
             varied="sync_ms",
             lines=_LINES,
+            told=_DISK,
             x="cell.axes.sync_ms",
             x_axis="added to each sync, ms",
             panels=(
@@ -435,6 +439,7 @@ LANE = Lane(
             title="How many executions at once?",
             kind=Kind.GROWTH,
             lines=_LINES,
+            told=_DISK,
             x="cell.calls",
             x_axis="executions",
             panels=(

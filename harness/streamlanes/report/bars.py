@@ -39,7 +39,7 @@ def draw(chart: Chart, found: Sequence[Point], pools: Mapping[str, Pool]) -> She
     key_in = _KEY_IN if any(len(_paths(panel)) > 1 for panel in panels) else 0.1
     width = 0.2 + names_in + len(panels) * (_PANEL_IN + _GAP_IN) + 0.1
     height = len(rows) * ROW_IN
-    sheet = Sheet(width, key_in + height + _BELOW_IN, chart.title, notes, caption.lines(found))
+    sheet = Sheet(width, key_in + height + _BELOW_IN, chart.title, notes, caption.lines(found, chart.told))
     for place, panel in enumerate(panels):
         left = 0.2 + names_in + place * (_PANEL_IN + _GAP_IN)
         axes = sheet.axes(left, key_in, _PANEL_IN, height)

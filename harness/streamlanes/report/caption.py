@@ -1,11 +1,12 @@
 """What stands under every chart: the machine, the client, the load of each size, the repetitions. Pure."""
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from streamlanes.record import Record
 from streamlanes.series import Point
-from streamlanes.words import plain, quantity
+from streamlanes.words import number, plain, quantity
 
 
 def machine_line(machine: Mapping[str, Any]) -> str:
@@ -22,8 +23,8 @@ def machine_line(machine: Mapping[str, Any]) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def lines(points: Sequence[Point]) -> list[str]:
-    """The caption of a chart made from these points."""
+def lines(points: Sequence[Point], told: Sequence[tuple[str, str]] = ()) -> list[str]:
+    """The caption of a chart made from these points. told: see Chart."""
     if not points:
         return []
     found = [machine_line(points[0].records[0].machine) + _under(points)]
@@ -33,7 +34,17 @@ def lines(points: Sequence[Point]) -> list[str]:
     clients = ", ".join(dict.fromkeys(map(_client, points)))
     found.append(f"Client: {clients}. {'. '.join(loads)}. {_repetitions(points)}.")
     found.append(_provider(points[0].records[0].cell.provider))
+    found += [_told(points, path, sentence) for path, sentence in told]
     return [line for line in found if line]
+
+
+def _told(points: Sequence[Point], path: str, sentence: str) -> str:
+    """A figure of all that is drawn, in its sentence; nothing where none has it."""
+    values = [value for point in points for _, value in point.figures(path)]
+    if not values:
+        return ""
+    low, high = number(min(values)), number(max(values))
+    return sentence.format(number(median(values)) + (f" ({low} to {high})" if low != high else ""))
 
 
 def load(record: Record) -> str:

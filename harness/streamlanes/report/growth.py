@@ -59,7 +59,7 @@ def _laid_out(
     width = sum(befores) + sum(afters) + plot_in * len(shown) + 0.2
     drawn = [point for column in shown for point in column.points]
     body = _HEAD_IN + stop_in + pitch * len(panels)
-    sheet = Sheet(width, body, chart.title, notes, caption.lines(drawn))
+    sheet = Sheet(width, body, chart.title, notes, caption.lines(drawn, chart.told))
     left = 0.1
     for column, before, after in zip(shown, befores, afters, strict=True):
         sheet.heading(left + before, 0.0, column.name)

@@ -50,9 +50,8 @@ def draw(chart: Chart, found: Sequence[Point], pools: Mapping[str, Pool]) -> She
     rows = sections(bounded, name)
     names_in = max(text_in(row.name, 8.5) for row in rows) + 0.15
     height = len(rows) * ROW_IN + _BELOW_IN + _KEY_IN
-    sheet = Sheet(
-        0.2 + names_in + _PLOT_IN + 0.35, height * len(panels), chart.title, notes, caption.lines(bounded)
-    )
+    under = caption.lines(bounded, chart.told)
+    sheet = Sheet(0.2 + names_in + _PLOT_IN + 0.35, height * len(panels), chart.title, notes, under)
     for place, panel in enumerate(panels):
         axes = sheet.axes(0.2 + names_in, place * height + _KEY_IN, _PLOT_IN, len(rows) * ROW_IN)
         _panel(axes, panel, rows, pools)
