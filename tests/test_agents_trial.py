@@ -11,7 +11,7 @@ from streamlanes.agents_trial import Ran, run_all, sizes
 from streamlanes.cli import app
 from streamlanes.errors import UserError
 
-RAN = Ran(60, 6, 540, 10, 550, 120, 9, 40, 5, 30, True, 0.5)
+RAN = Ran(60, 6, 540, 10, 550, 120, 9, 40, 5, 30, True, 0.5, "sqlite-full")
 
 
 def test_the_task_runs_at_growing_sizes_and_then_in_rooms():
@@ -46,7 +46,7 @@ def test_the_words():
     assert "WRONG: 510 of 550 messages, not done" in durable_lines.agents_line(wrong)
     room = dataclasses.replace(RAN, agents=20, groups=1, chat=380, admin=0, expected=380)
     said = "\n".join(durable_lines.agents_answer([RAN, room]))
-    assert "60 agents in 6 groups: 550 messages, 9.17 an agent" in said
+    assert "60 agents in 6 groups on sqlite-full: 550 messages, 9.17 an agent" in said
     assert "in one room an agent takes 19 with 20; all 60 there would take 3,540 messages" in said
     assert "not as it must be: 1 of 2 runs" in "\n".join(durable_lines.agents_answer([wrong, room]))
     assert durable_lines.agents_answer([room])[1].startswith("ANSWER  20 agents in 1 groups")
@@ -63,6 +63,7 @@ def test_the_command_counts_and_its_json_is_the_same():
         (10, 1, 90),
         (20, 1, 380),
     ]
+    assert {one["durability"] for one in found} == {"sqlite-full"}
     assert all(one["as_expected"] for one in found)
     done = CliRunner().invoke(app, ["durable", "agents", "--agents", "4", "--group-size", "2"])
     assert done.exit_code == 0

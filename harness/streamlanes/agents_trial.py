@@ -38,6 +38,7 @@ class Ran:
     largest: messages in the largest batch. commits: transactions that took, kept or dispatched.
     threads: most threads in the process, its database's included. awake: most agents awake at once.
     done: whether the first agent says so, nothing is unread, and nobody waits for a person.
+    durability: of the store, as Database.durability.
     """
 
     agents: int
@@ -52,6 +53,7 @@ class Ran:
     awake: int
     done: bool
     wall_s: float
+    durability: str
 
     @property
     def messages(self) -> int:
@@ -106,10 +108,7 @@ async def _run(groups: Sequence[int], database: Database) -> Ran:
     commits, began = database.counts.commits, time.monotonic()
     queue.post(talk.first, "task", "the-task").result()
     worked = await AgentWorker(queue, talk).run()
-    return _ran(talk, queue, worked, threads, database.counts.commits - commits, time.monotonic() - began)
-
-
-def _ran(talk: Talk, queue: AgentQueue, worked: Worked, threads: int, commits: int, wall_s: float) -> Ran:
+    wall_s = time.monotonic() - began
     tally: Tally = queue.tally()
     memory = queue.memory(talk.first)
     told = isinstance(memory, dict) and memory.get("done") is True
@@ -122,11 +121,12 @@ def _ran(talk: Talk, queue: AgentQueue, worked: Worked, threads: int, commits: i
         expected=must[Family.CHAT] + must[Family.ADMIN],
         wakes=tally.wakes,
         largest=tally.largest,
-        commits=commits,
+        commits=database.counts.commits - commits,
         threads=threads,
         awake=worked.awake,
         done=told and not tally.unread and tally.agents[Stage.IDLE] == sum(tally.agents.values()),
         wall_s=wall_s,
+        durability=database.durability,
     )
 
 

@@ -123,7 +123,7 @@ def agents_answer(all_ran: Sequence[Ran]) -> list[str]:
     rooms = [ran for ran in all_ran if ran.groups == 1 and ran is not grown[0]]
     last = grown[-1]
     said = [
-        f"{last.agents:,} agents in {last.groups:,} groups: {last.messages:,} messages, "
+        f"{last.agents:,} agents in {last.groups:,} groups on {last.durability}: {last.messages:,} messages, "
         f"{last.messages / last.agents:.2f} an agent ("
         + ", ".join(f"{ran.messages / ran.agents:.2f} with {ran.agents:,}" for ran in grown)
         + ")"
