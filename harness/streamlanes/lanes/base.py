@@ -83,7 +83,8 @@ class Chart:
     choice stands in `note`). varied: the axis whose sweep is drawn; None for the main comparison, in
     which every backend runs as it comes (series.select). apart: workloads that this chart is for; where
     a run has others too, they are in no chart of the main comparison. beside: workloads drawn with them.
-    lines: axes that may be swept besides the varied one, and then make lines of their own.
+    lines: axes that may be swept besides the varied one, and then make lines of their own. growing: whether
+    only what was measured at several sizes is drawn, where anything was (another chart has the rest).
     """
 
     name: str
@@ -99,6 +100,7 @@ class Chart:
     arriving: tuple[str, str] | None = None
     apart: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    growing: bool = False
 
     def across(self, record: Record) -> tuple[str, str]:
         """Path and name of the horizontal axis on which this record stands."""
@@ -164,7 +166,7 @@ class Place:
 class Lane:
     """A family of measurements.
 
-    job: "module:attribute" of the coroutine done N times. view: what the metrics' functions take,
+    job: "module:attribute" of the coroutine done N times. counted: what those N are. view: what the metrics' functions take,
     made once per cell from its facts. headline: paths of the run's one table. compared: those of them
     that decide who wins and enter ratios, most important first. headline_of: workload -> as many others
     for its table, where it asks another question. usual: its cells where nobody names any. backends: those
@@ -184,6 +186,7 @@ class Lane:
     name: str
     job: str
     unit: str
+    counted: str = "calls"
     view: Callable[[Any], Any]
     metrics: tuple[Metric, ...]
     charts: tuple[Chart, ...]

@@ -392,6 +392,7 @@ LANE = Lane(
     name="durable",
     job="streamlanes.jobs.durable:DurableJob",
     unit="step",
+    counted="executions",
     view=Executions,
     metrics=(
         *_TIME,
@@ -434,6 +435,7 @@ LANE = Lane(
             name="executions",
             title="How many executions at once?",
             kind=Kind.GROWTH,
+            growing=True,
             lines=_LINES,
             x="cell.calls",
             x_axis="executions",
