@@ -1,6 +1,7 @@
 """The streams in flight: what is sent when, with the true send times."""
 
 import asyncio
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -36,11 +37,12 @@ class Stream:
     to the last but one of an answer that is one token an event, unless it is held or over. shift: what the
     row's word is counted from. writes: what is sent, for an answer that is something else; None for the
     others, which are rendered from call and row. upcoming: the next of them. sent: where its send times go.
+    fd: what its usual tokens are written to (see `sender`), until that once does not take all of one.
     """
 
     __slots__ = (
-        "base_ns", "call", "call_id", "first", "frames", "keep", "over", "prompt_tokens", "row", "send", "sent",
-        "shift", "stop", "transport", "upcoming", "usual", "writes",
+        "base_ns", "call", "call_id", "fd", "first", "frames", "keep", "over", "prompt_tokens", "row", "send",
+        "sent", "shift", "stop", "transport", "upcoming", "usual", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -65,7 +67,7 @@ class Stream:
         self.keep = keep  # whether the connection stays open behind the stream
         self.base_ns = base_ns
         self.transport = transport
-        self.send = sender(transport)
+        self.send, self.fd = sender(transport)
         self.over = False
         self.writes: Iterator[Write] | None = None
         self.upcoming: Write | None = None
@@ -177,7 +179,7 @@ class Streams:
     def _turn(self, due: list[Stream], now: int) -> None:
         """Send what is due of these streams. As a rule that is one token of a stream in the middle: what is
         done for it here, in one loop, is what a token costs the provider."""
-        offset, at, tokens = self._offset, self._wheel.at, 0
+        offset, at, write, tokens = self._offset, self._wheel.at, os.write, 0
         for stream in due:
             row = stream.row
             upcoming = row + 1
@@ -192,7 +194,16 @@ class Streams:
             stream.row = upcoming
             tokens += 1
             stream.sent[row] = now_ns()
-            stream.send(data)
+            if (fd := stream.fd) < 0:
+                stream.send(data)
+            else:
+                try:
+                    taken = write(fd, data)
+                except OSError:  # `send` meets it too, and knows what to do
+                    taken = 0
+                if taken != len(data):
+                    stream.fd = -1
+                    stream.send(data[taken:])
             at(due_ns, stream)
         self.counts.tokens += tokens
 
