@@ -66,7 +66,7 @@ def test_the_peer_sends_what_the_provider_sends():
     peer = pytest.importorskip("starlette_server")
     tokens, name, body = 3, frames.call_id(7), ResponseDecoder()
     way = chat(usage=True, padding=False)
-    writes = [way.token(7, name, k) for k in range(tokens)]
+    writes = [frames.token(way, 7, k) for k in range(tokens)]
     writes[0] = way.first(name, 4) + writes[0]
     writes[-1] += way.last(name, 4, tokens)
     assert [body.feed(data) for data in writes] == [peer.events(7, k, tokens, 4) for k in range(tokens)]

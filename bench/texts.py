@@ -14,8 +14,7 @@ WAYS = {"openai": chat(usage=True, padding=False), "anthropic": messages()}
 
 def chunks(tokens: int, way: Frames = WAYS["openai"]) -> list[bytes]:
     """The provider's frames of one call's tokens as they are sent: an event in an HTTP chunk each."""
-    name = frames.call_id(0)
-    return [way.token(0, name, k) for k in range(tokens)]
+    return [frames.token(way, 0, k) for k in range(tokens)]
 
 
 def bodies(tokens: int, way: Frames = WAYS["openai"]) -> list[bytes]:

@@ -42,7 +42,7 @@ from streamlanes.words import quantity
 
 TEMPLATE = Path("docs/README.template.md")
 README = Path("README.md")
-PAGES = (Path("docs/clients.md"),)
+PAGES = tuple(Path("docs") / name for name in ("clients.md", "durable.md", "architectures.md", "workloads.md"))
 PUBLISHED = Path("results/published")
 
 _PLACE = re.compile(r"\{\{(\w+)((?: [^\s{}]+)*)\}\}")

@@ -22,7 +22,7 @@ def body_of(way: Frames, call: int = 123) -> bytes:
     call_id = frames.call_id(call)
     data = (
         way.first(call_id, 4)
-        + b"".join(way.token(call, call_id, k) for k in range(TOKENS))
+        + b"".join(frames.token(way, call, k) for k in range(TOKENS))
         + way.last(call_id, 4, TOKENS)
     )
     response = ResponseDecoder()

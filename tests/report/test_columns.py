@@ -1,5 +1,6 @@
 """Where points stand: over their number where all are in flight, over the measured mean where not."""
 
+from dataclasses import replace
 from typing import Any
 
 from matplotlib.text import Text
@@ -68,6 +69,20 @@ def test_a_cell_that_never_ran_is_said_and_not_placed():
     gone.cell.axes["arrival"] = "chat"
     assert columns(CHART, points([gone])) == []
     assert unplaced(CHART, points([gone])) == ["Not placed: threads at 2,000 calls: unsupported: nofile."]
+
+
+def test_a_chart_of_growth_has_only_what_was_measured_at_several_sizes():
+    grows = replace(CHART, growing=True)
+    run = [record("asyncio", n, figures={LATE: 1.0}) for n in (500, 2000)]
+    run.append(record("uvloop", 500, figures={LATE: 1.0}))
+    (column,) = columns(grows, points(run))
+    assert [line.label for line in column.lines] == ["asyncio"]
+    assert [len(columns(CHART, points(run))[0].lines), len(columns(grows, points(run[2:])))] == [2, 1]
+    with settings():
+        sheet = growth.draw(grows, points(run), {})
+    assert isinstance(sheet, Sheet)
+    said = " ".join(text.get_text() for text in sheet.figure.findobj(Text))
+    assert "one size only" in said
 
 
 def test_the_chart_says_what_x_is_and_how_much_time_was_compressed():

@@ -85,6 +85,8 @@ class Chart:
     a run has others too, they are in no chart of the main comparison. beside: workloads drawn with them.
     lines: axes that may be swept besides the varied one, and then make lines of their own. told: paths of
     figures that stand under it, each with a sentence for its median and range over all that is drawn.
+    growing: whether only what was measured at several sizes is drawn, where anything was (another chart has
+    the rest).
     """
 
     name: str
@@ -101,6 +103,7 @@ class Chart:
     apart: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     told: tuple[tuple[str, str], ...] = ()
+    growing: bool = False
 
     def across(self, record: Record) -> tuple[str, str]:
         """Path and name of the horizontal axis on which this record stands."""
@@ -166,7 +169,7 @@ class Place:
 class Lane:
     """A family of measurements.
 
-    job: "module:attribute" of the coroutine done N times. view: what the metrics' functions take,
+    job: "module:attribute" of the coroutine done N times. counted: what those N are. view: what the metrics' functions take,
     made once per cell from its facts. headline: paths of the run's one table. compared: those of them
     that decide who wins and enter ratios, most important first. headline_of: workload -> as many others
     for its table, where it asks another question. usual: its cells where nobody names any. backends: those
@@ -186,6 +189,7 @@ class Lane:
     name: str
     job: str
     unit: str
+    counted: str = "calls"
     view: Callable[[Any], Any]
     metrics: tuple[Metric, ...]
     charts: tuple[Chart, ...]

@@ -230,6 +230,7 @@ LANE = Lane(
     name="chaos",
     job="",  # measured_by
     unit="kill",
+    counted="executions",
     view=lambda kills: kills,
     metrics=_METRICS,
     charts=(

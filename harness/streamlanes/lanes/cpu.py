@@ -221,6 +221,7 @@ LANE = Lane(
     name="cpu",
     job="streamlanes.jobs.cpu:CpuJob",
     unit="document",
+    counted="documents",
     view=Documents,
     metrics=(
         *_TIME,

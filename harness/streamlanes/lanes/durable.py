@@ -394,6 +394,7 @@ LANE = Lane(
     name="durable",
     job="streamlanes.jobs.durable:DurableJob",
     unit="step",
+    counted="executions",
     view=Executions,
     metrics=(
         *_TIME,
@@ -438,6 +439,7 @@ LANE = Lane(
             name="executions",
             title="How many executions at once?",
             kind=Kind.GROWTH,
+            growing=True,
             lines=_LINES,
             told=_DISK,
             x="cell.calls",

@@ -24,7 +24,7 @@ class Chat:
     def __init__(self, usage: bool, padding: bool) -> None:
         self._usage = usage
         self._padding = padding
-        self._tokens = [_cut(self._event({"content": f" {word}"})) for word in WORDS]
+        self.tokens = [_cut(self._event({"content": f" {word}"})) for word in WORDS]
         self._role, self._stop = _cut(self._event(_ROLE)), _cut(self._event({}, "stop"))
         counts = _sse(_head() | {"choices": [], "usage": _usage("%d", "%d", "%d")})
         self._counts = counts.replace(b'"%d"', b"%d")
@@ -33,11 +33,6 @@ class Chat:
         """Response head and role event."""
         before, after = self._role
         return HEAD + before + call_id + after
-
-    def token(self, call: int, call_id: bytes, k: int) -> bytes:
-        """The frame of the call's token k."""
-        before, after = self._tokens[(call + k) % len(WORDS)]
-        return before + call_id + after
 
     def last(self, call_id: bytes, prompt_tokens: int, tokens: int) -> bytes:
         """Finish, usage where it was asked for, `[DONE]`, end of the message."""

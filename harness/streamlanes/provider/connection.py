@@ -149,6 +149,8 @@ class Connection(asyncio.Protocol):
             self._go_on()
 
     def _go_on(self) -> None:
+        if self._stream is not None and not self._stream.over:
+            return  # nothing is written into the middle of a stream
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 

@@ -7,6 +7,7 @@ one by one (`script`).
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 MODEL = "sim"
@@ -26,14 +27,15 @@ MARK = "#" * _ID_DIGITS
 
 
 class Frames(Protocol):
-    """One dialect's bytes for one way of asking."""
+    """One dialect's bytes for one way of asking.
+
+    tokens: the frame of each of WORDS, cut where the call's id goes (see `token`).
+    """
+
+    tokens: Sequence[tuple[bytes, ...]]
 
     def first(self, call_id: bytes, prompt_tokens: int) -> bytes:
         """What stands before the first token, in the same write: response head and opening events."""
-        ...
-
-    def token(self, call: int, call_id: bytes, k: int) -> bytes:
-        """The frame of the call's token k."""
         ...
 
     def last(self, call_id: bytes, prompt_tokens: int, tokens: int) -> bytes:
@@ -66,6 +68,11 @@ class Frames(Protocol):
 def call_id(call: int) -> bytes:
     """The digits that name the call in its frames."""
     return b"%0*d" % (_ID_DIGITS, call)
+
+
+def token(frames: Frames, call: int, k: int) -> bytes:
+    """The frame of the call's token k."""
+    return call_id(call).join(frames.tokens[(call + k) % len(WORDS)])
 
 
 def said(call: int, k: int, count: int) -> str:

@@ -137,7 +137,7 @@ class Http2(asyncio.Protocol):
         self._accepted_ns = accepted_ns
         self._deadlines = deadlines
         self._lost = lost
-        self._send = sender(transport)
+        self._send, _ = sender(transport)
         self._unfinished_bytes = 0
         deadlines.begin(self)
         bounds = {

@@ -19,15 +19,11 @@ class Messages:
     """There is one way of asking."""
 
     def __init__(self) -> None:
-        self._tokens = [chunk(self.text(b"", f" {word}")) for word in WORDS]
+        self.tokens = [(chunk(self.text(b"", f" {word}")),) for word in WORDS]  # the call's id is not in it
 
     def first(self, call_id: bytes, prompt_tokens: int) -> bytes:
         """Response head, start of message and block, a ping."""
         return HEAD + chunk(self.opening(call_id, prompt_tokens))
-
-    def token(self, call: int, call_id: bytes, k: int) -> bytes:
-        """The frame of the call's token k; the call's id is not in it."""
-        return self._tokens[(call + k) % len(WORDS)]
 
     def last(self, call_id: bytes, prompt_tokens: int, tokens: int) -> bytes:
         """End of block, stop reason with the count of tokens, end of message."""

@@ -27,17 +27,17 @@ class Direct:
     """Writes straight to a connection's socket, so that the send time is true: a transport's write may wait
     for the loop's next turn. What the socket does not take goes the transport's way."""
 
-    __slots__ = ("_fd", "_transport")
+    __slots__ = ("_transport", "fd")
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
-        self._fd = transport.get_extra_info("socket").fileno()
+        self.fd: int = transport.get_extra_info("socket").fileno()
 
     def send(self, data: bytes) -> None:
         """All of it, now or as soon as the socket takes it."""
         if self._transport.get_write_buffer_size() == 0:
             try:
-                taken = os.write(self._fd, data)
+                taken = os.write(self.fd, data)
             except BlockingIOError:
                 taken = 0
             except OSError:  # the caller left; the transport notices it too and ends the stream
@@ -48,12 +48,14 @@ class Direct:
         self._transport.write(data)
 
 
-def sender(transport: asyncio.Transport) -> Send:
-    """The connection's way out. Over TLS it is the loop's own write: uvloop's encrypts and writes to the
-    socket before it returns."""
+def sender(transport: asyncio.Transport) -> tuple[Send, int]:
+    """The connection's way out, and the descriptor that may be written to in its stead as long as that takes
+    all; -1 for none. Over TLS it is the loop's own write: uvloop's encrypts and writes to the socket before it
+    returns."""
     if isinstance(transport, Shared) or transport.get_extra_info("sslcontext") is not None:
-        return transport.write
-    return Direct(transport).send
+        return transport.write, -1
+    direct = Direct(transport)
+    return direct.send, direct.fd
 
 
 def reset(transport: asyncio.Transport) -> None:

@@ -1,6 +1,7 @@
 """The streams in flight: what is sent when, with the true send times."""
 
 import asyncio
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -10,7 +11,8 @@ from streamlanes.provider import script
 from streamlanes.provider.ask import Ask
 from streamlanes.provider.behaviour import Behaviour
 from streamlanes.provider.faults import Fault, fault_of
-from streamlanes.provider.frames import Frames, call_id
+from streamlanes.provider.frames import WORDS, Frames, call_id, token
+from streamlanes.provider.lateness import lateness_ms
 from streamlanes.provider.limit import Limit
 from streamlanes.provider.sending import reset, sender
 from streamlanes.provider.wheel import Wheel
@@ -23,20 +25,24 @@ RELEASED_PER_TICK = 50
 """Held streams let go per tick, so that the end of a memory pass is no thundering herd."""
 
 _PLAIN = Behaviour()
+_WORDS = len(WORDS)
 
 
 class Stream:
     """One call being answered. Tokens are due at `base_ns` (when the request was seen) plus the
     call's offsets: a provider never catches up for a caller that came late.
 
-    writes: what is sent, for an answer that is not one token an event from the first to the last; None for
-    the others, which are rendered from the call and k. upcoming: the next of them. sent: where its send
-    times go.
+    first, row, stop: where its tokens begin in the schedule, where the next one stands, and where they end.
+    usual: how far that next one is nothing but a token, so that `Streams._turn` sends it: from the second
+    to the last but one of an answer that is one token an event, unless it is held or over. shift: what the
+    row's word is counted from. writes: what is sent, for an answer that is something else; None for the
+    others, which are rendered from call and row. upcoming: the next of them. sent: where its send times go.
+    fd: what its usual tokens are written to (see `sender`), until that once does not take all of one.
     """
 
     __slots__ = (
-        "base_ns", "call", "call_id", "frames", "k", "keep", "over", "prompt_tokens", "row", "send", "sent",
-        "stop", "transport", "upcoming", "writes",
+        "base_ns", "call", "call_id", "fd", "first", "frames", "keep", "over", "prompt_tokens", "row", "send",
+        "sent", "shift", "stop", "transport", "upcoming", "usual", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -54,12 +60,14 @@ class Stream:
         self.call_id = call_id(call)
         self.frames: Frames = ask.frames
         self.prompt_tokens = ask.prompt_tokens
-        self.row, self.stop = rows  # where the next token stands in the schedule, and the end
+        self.first, self.stop = rows
+        self.row = self.first
+        self.usual = 0
+        self.shift = call - self.first
         self.keep = keep  # whether the connection stays open behind the stream
-        self.k = 0
         self.base_ns = base_ns
         self.transport = transport
-        self.send = sender(transport)
+        self.send, self.fd = sender(transport)
         self.over = False
         self.writes: Iterator[Write] | None = None
         self.upcoming: Write | None = None
@@ -112,7 +120,7 @@ class Streams:
         self._marked_only = marked_only
         self._unkept = memoryview(bytearray(8 * len(self._sent) if marked_only else 0)).cast("q")
         self._tick_ns = tick_ns
-        self._wheel = Wheel(loop, tick_ns, self._fire)
+        self._wheel = Wheel(loop, tick_ns, self._turn)
 
     def begin(self, ask: Ask, accepted_ns: int, transport: asyncio.Transport, keep: bool = True) -> Stream:
         """Start answering. Without an index the next one is taken; one beyond the schedule wraps around
@@ -168,9 +176,41 @@ class Streams:
         stream.upcoming = next(stream.writes)
         return stream.upcoming.due_ns
 
+    def _turn(self, due: list[Stream], now: int) -> None:
+        """Send what is due of these streams. As a rule that is one token of a stream in the middle: what is
+        done for it here, in one loop, is what a token costs the provider."""
+        offset, at, write, tokens = self._offset, self._wheel.at, os.write, 0
+        for stream in due:
+            row = stream.row
+            upcoming = row + 1
+            if upcoming >= stream.usual or stream.transport.is_closing():
+                self._fire(stream, now)
+                continue
+            due_ns = stream.base_ns + offset[upcoming]
+            if due_ns <= now:
+                self._fire(stream, now)
+                continue
+            data = stream.call_id.join(stream.frames.tokens[(stream.shift + row) % _WORDS])
+            stream.row = upcoming
+            tokens += 1
+            stream.sent[row] = now_ns()
+            if (fd := stream.fd) < 0:
+                stream.send(data)
+            else:
+                try:
+                    taken = write(fd, data)
+                except OSError:  # `send` meets it too, and knows what to do
+                    taken = 0
+                if taken != len(data):
+                    stream.fd = -1
+                    stream.send(data[taken:])
+            at(due_ns, stream)
+        self.counts.tokens += tokens
+
     def _fire(self, stream: Stream, now: int) -> None:
-        """Send what is due: one token as a rule. Several that fell into this tick go in one write, as from
-        a server that has them all; a write each would cost it more than a client takes to read them."""
+        """Send what is due of a stream, whatever that is. Several tokens that fell into this tick go in one
+        write, as from a server that has them all; a write each would cost it more than a client takes to
+        read them."""
         if stream.over:
             return
         if stream.transport.is_closing():
@@ -180,16 +220,15 @@ class Streams:
             self._write(stream, stream.writes, now)
             return
         row, offset, frames = stream.row, self._offset, stream.frames
-        pieces = [frames.first(stream.call_id, stream.prompt_tokens)] if stream.k == 0 else []
+        pieces = [frames.first(stream.call_id, stream.prompt_tokens)] if row == stream.first else []
         while row < stream.stop:
-            pieces.append(frames.token(stream.call, stream.call_id, stream.k))
-            stream.k += 1
+            pieces.append(token(frames, stream.call, row - stream.first))
             row += 1
             if self.holding or (row < stream.stop and stream.base_ns + offset[row] > now):
                 break
         ends = row == stream.stop and not self.holding  # one that was held has its end left to send
         if ends:
-            pieces.append(frames.last(stream.call_id, stream.prompt_tokens, stream.k))
+            pieces.append(frames.last(stream.call_id, stream.prompt_tokens, row - stream.first))
         data = b"".join(pieces)
         at = now_ns()
         for each in range(stream.row, row):
@@ -203,6 +242,7 @@ class Streams:
         if self.holding:
             self._held.append(stream)
         else:
+            stream.usual = stream.stop
             self._wheel.at(stream.base_ns + offset[row], stream)
 
     def _write(self, stream: Stream, writes: Iterator[Write], now: int) -> None:
@@ -231,6 +271,7 @@ class Streams:
         """Write the end of a stream, and close its connection as that wants it."""
         stream.send(data)
         stream.over = True
+        stream.usual = 0
         self.counts.in_flight -= 1
         if then is Then.RESET:
             reset(stream.transport)
@@ -241,6 +282,7 @@ class Streams:
         """The caller's connection is gone."""
         if not stream.over:
             stream.over = True
+            stream.usual = 0
             self.counts.in_flight -= 1
             self.counts.abandoned += 1
 
@@ -266,26 +308,7 @@ class Streams:
             "unmarked": counts.unmarked,
             "faults": dict(counts.faults),
             "cpu_s": time.process_time(),
-            "lateness_ms": self._lateness_ms(),
-        }
-
-    def _lateness_ms(self) -> dict[str, float | int | None]:
-        """This process' view of its own punctuality, over every token sent so far by any process of
-        the run: sent minus due, against the unrounded due time."""
-        late: list[float] = []
-        for call, seen in enumerate(self._seen):
-            if seen:
-                for row in range(self._first[call], self._first[call + 1]):
-                    if self._sent[row]:
-                        late.append((self._sent[row] - seen - self._offset[row]) / 1e6)
-        late.sort()
-        if not late:
-            return {"p50": None, "p99": None, "max": None, "count": 0}
-        return {
-            "p50": late[len(late) // 2],
-            "p99": late[min(len(late) - 1, int(len(late) * 0.99))],
-            "max": late[-1],
-            "count": len(late),
+            "lateness_ms": lateness_ms(self._first, self._offset, self._seen, self._sent),
         }
 
     def close(self) -> None:

@@ -60,9 +60,10 @@ class _Timer:
 
 
 class Wheel(Generic[T]):
-    """Hands each item to `fire(item, now_ns)` at the first tick at or after its due time."""
+    """Hands the items of a tick to `fire(items, now_ns)`, once it is there: each at the first tick at or
+    after its due time."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, tick_ns: int, fire: Callable[[T, int], None]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, tick_ns: int, fire: Callable[[list[T], int], None]) -> None:
         self._tick_ns = tick_ns
         self._fire = fire
         self._slots: dict[int, list[T]] = {}
@@ -92,9 +93,8 @@ class Wheel(Generic[T]):
                 if tick * self._tick_ns > now:
                     break
                 heappop(self._order)
-                for item in self._slots.pop(tick):
-                    fire(item, now)
-        finally:  # one item's error must not stop all others for good
+                fire(self._slots.pop(tick), now)
+        finally:  # one tick's error must not stop all others for good
             self._turning = False
             if self._order:
                 self._timer.at(self._order[0] * self._tick_ns)

@@ -34,7 +34,7 @@ def draw(chart: Chart, found: Sequence[Point], pools: Mapping[str, Pool]) -> She
     notes = [chart.note] if chart.note else []
     notes += marks.about_marks(found, paths)
     notes += missing.not_drawn([pair for panel in chart.panels for pair in _named_paths(panel)], found)
-    rows = sections(found, lambda point: point.line.label)
+    rows = sections(found, lambda point: point.line.label, caption.counted(found[0]))
     names_in = max(text_in(row.name, 8.5) for row in rows) + 0.15
     key_in = _KEY_IN if any(len(_paths(panel)) > 1 for panel in panels) else 0.1
     width = 0.2 + names_in + len(panels) * (_PANEL_IN + _GAP_IN) + 0.1

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from streamlanes.lanes import lane
 from streamlanes.record import Record
 from streamlanes.series import Point
 from streamlanes.words import number, plain, quantity
@@ -83,8 +84,14 @@ def _named(machine: Mapping[str, Any], *keys: str) -> str:
     return " ".join(str(machine[key]) for key in keys if machine.get(key))
 
 
+def counted(point: Point) -> str:
+    """What a point's size is a number of."""
+    return lane(point.records[0].cell.lane).counted
+
+
 def _loads(points: Sequence[Point], workload: str) -> str:
     """`500 calls of 10 tokens ...; 2,000 and 10,000 calls of ...`: sizes of the same load together."""
+    what_of = counted(points[0])
     groups: dict[str, list[int]] = {}
     for point in points:
         if point.workload == workload:
@@ -94,7 +101,8 @@ def _loads(points: Sequence[Point], workload: str) -> str:
     parts = []
     for what, sizes in groups.items():
         *most, last = (f"{size:,}" for size in sizes)
-        calls = f"{', '.join(most)} and {last} calls" if most else f"{last} calls"
+        count = f"{', '.join(most)} and {last}" if most else last
+        calls = f"{count} {what_of}"
         parts.append(f"{calls}, {what}" if what else calls)
     return "; ".join(parts)
 

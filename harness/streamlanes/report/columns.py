@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from statistics import median_low
 
 from streamlanes.lanes.base import Chart
+from streamlanes.report.caption import counted
 from streamlanes.series import Line, Point, line_order
 from streamlanes.words import number, plain
 
@@ -66,13 +67,21 @@ def columns(chart: Chart, points: Sequence[Point]) -> list[Column]:
     made = []
     for (workload, size, path, x_axis), placed in groups.items():
         column = Column(
-            name=f"{workload} workload" + (f", {size:,} calls" if size else ""),
+            name=f"{workload} workload" + (f", {size:,} {counted(placed[0][2])}" if size else ""),
             x_axis=x_axis,
             measured=path.startswith("counts."),
             placed=tuple(placed),
         )
         made.append(replace(column, name=column.name + _only_x(column)))
+    if chart.growing and not all(column.single for column in made):
+        made = [_grown(column) for column in made if not column.single]
     return sorted(made, key=lambda column: column.single)
+
+
+def _grown(column: Column) -> Column:
+    """The column with those lines that have points at several x; all of them where none has."""
+    more = {line for line in column.lines if len({x for x, _ in column.of(line)}) > 1} or set(column.lines)
+    return replace(column, placed=tuple(each for each in column.placed if each[1] in more))
 
 
 def _only_x(column: Column) -> str:
@@ -97,7 +106,7 @@ def unplaced(chart: Chart, points: Sequence[Point]) -> list[str]:
     """Foot notes for points that have no x."""
     placed = [(point, chart.across(point.records[0])[0]) for point in points]
     return [
-        f"Not placed: {point.line.label} at {point.calls:,} calls: {point.why_missing(path)}."
+        f"Not placed: {point.line.label} at {point.calls:,} {counted(point)}: {point.why_missing(path)}."
         for point, path in placed
         if x_of(point, path) is None
     ]

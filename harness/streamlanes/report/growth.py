@@ -30,6 +30,8 @@ def draw(chart: Chart, found: Sequence[Point], pools: Mapping[str, Pool]) -> She
     notes += marks.about_marks(drawn, paths)
     if bounded := dict.fromkeys(point.line.backend for point in found if point.bounded):
         notes.append(f"Bounded pools hold fewer calls by design and are left out: {', '.join(bounded)}.")
+    if chart.growing and len(drawn) < len(free):
+        notes.append("What was measured at one size only is not in this chart.")
     notes += missing.not_drawn([(panel.axis, panel.y[0]) for panel in chart.panels], free)
     notes += unplaced(chart, free)
     return _laid_out(chart, panels, shown, pools, notes)

@@ -32,12 +32,15 @@ class Row(Generic[Shown]):
     point: Shown | None = None
 
 
-def sections(points: Sequence[Shown], name: Callable[[Shown], str]) -> list[Row[Shown]]:
-    """All rows, top to bottom: the points of each workload and size below their heading."""
+def sections(
+    points: Sequence[Shown], name: Callable[[Shown], str], counted: str = "calls"
+) -> list[Row[Shown]]:
+    """All rows, top to bottom: the points of each workload and size below their heading. counted: what the
+    sizes are numbers of."""
     made: list[Row[Shown]] = []
     by_size = sorted(points, key=lambda p: (p.calls, p.workload))
     for (calls, workload), group in groupby(by_size, key=lambda p: (p.calls, p.workload)):
-        made.append(Row(len(made), f"{calls:,} calls, {workload}"))
+        made.append(Row(len(made), f"{calls:,} {counted}, {workload}"))
         for point in group:
             made.append(Row(len(made), name(point), point))
     return made
