@@ -7,6 +7,7 @@ executions no slower; at most 9 bytes written for a useful one; an append at the
 """
 
 import asyncio
+import gc
 import os
 import time
 from collections.abc import Iterator
@@ -87,6 +88,16 @@ def fsync_us(folder: Path) -> float:
             os.fsync(file.fileno())
             took.append((time.perf_counter_ns() - began) / 1000)
     return round(median(took), 1)
+
+
+@pytest.fixture(autouse=True)
+def own_heap() -> Iterator[None]:
+    """Collections look at what a test makes, and not at the test runner's heap too: one of those takes as long
+    as several commits."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture
