@@ -286,5 +286,8 @@ def _from_ledger(
     missing = [key for key, got in answers.items() if got and counts.get(key, 0) < 1]
     if missing:
         many = f"{len(missing):,} of the keys that were answered"
-        return None, f"{ledger} does not have {many}, {missing[0]} for one: is it the ledger of that endpoint?"
+        return (
+            None,
+            f"{ledger} does not have {many}, {missing[0]} for one: is it the ledger of that endpoint?",
+        )
     return sum(max(0, counts.get(key, 0) - 1) for key in answers), None

@@ -24,7 +24,9 @@ def held(loop: asyncio.AbstractEventLoop) -> dict[str, int]:
     }
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="not tested: the system does not list descriptors")
+@pytest.mark.skipif(
+    not Path("/proc/self/fd").exists(), reason="not tested: the system does not list descriptors"
+)
 def test_ten_thousand_waiting_executions_hold_no_thread_connection_or_timer(tmp_path: Path):
     """Each has its lease and is in the middle of its first step; one more costs memory alone."""
     database = SQLite(tmp_path / "s.db", synchronous=Synchronous.NORMAL)

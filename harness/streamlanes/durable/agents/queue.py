@@ -260,9 +260,7 @@ class AgentQueue:
         last = (_STAGE, _held(wake))
         return self._database.submit(Write(wake.agent, (*statements, last), answer))
 
-    def _touch(
-        self, template: str, lease: Lease, params: Params, *, urgent: bool = False
-    ) -> "Future[bool]":
+    def _touch(self, template: str, lease: Lease, params: Params, *, urgent: bool = False) -> "Future[bool]":
         mine = {"name": lease.thread_id, "token": lease.token}
         statements = ((template, {**mine, **params}),)
         return self._database.submit(Write(lease.thread_id, statements, _changed, urgent))
