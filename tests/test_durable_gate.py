@@ -127,7 +127,7 @@ def test_an_axis_that_does_not_exist_is_refused():
 def test_repetitions_of_two_axes_are_paired():
     rules = parse(
         '[[ratio]]\nmetric = "work.per_s"\naxes = { group_commit = true }\n'
-        'against = { group_commit = false }\n'
+        "against = { group_commit = false }\n"
         'at_least = 2\nrepetitions = 1\nreason = "why"',
         "t.toml",
     )
