@@ -34,7 +34,9 @@ PRIMARY KEY (key, attempt))"""
 """The ledger's table up to version 2."""
 OLD_LEDGER = """INSERT INTO {0} VALUES ('k', 1, 'not-done', 0, 0, 0), ('k', 2, 'failed', 0, 0, 0),
 ('k', 3, 'begun', 0, 0, 0), ('k', 4, 'done', 10, 20, 0.5)"""
-LEDGER = "SELECT status, prompt_tokens, output_tokens, price_usd FROM attempts WHERE key = 'k' ORDER BY attempt"
+LEDGER = (
+    "SELECT status, prompt_tokens, output_tokens, price_usd FROM attempts WHERE key = 'k' ORDER BY attempt"
+)
 NEW_LEDGER = [
     ("not-done", 0, 0, 0.0), ("failed", None, None, None), ("begun", None, None, None), ("done", 10, 20, 0.5)
 ]  # fmt: skip

@@ -415,7 +415,11 @@ class PeopleChecks:
         caps.set("a", 1000, None).result()
         for number, (perform, error) in enumerate([(dies, ConnectionResetError), (says, Billed)]):
             with pytest.raises(error):
-                drive(effects.once(lease, f"a/0/{number}", Effect("think", perform, backoff=once), None, Blocking()))
+                drive(
+                    effects.once(
+                        lease, f"a/0/{number}", Effect("think", perform, backoff=once), None, Blocking()
+                    )
+                )
         assert list(caps.all()) == [Cap("a", 1000, None, 50, 0.5, unknown=1)]
         for _ in range(2):  # the same sent again, after a lost connection
             effects._end(lease, "a/0/1", 1, Billed(30, 20, 0.5)).result()

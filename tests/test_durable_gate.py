@@ -13,7 +13,13 @@ from streamlanes.rules import Thresholds, parse
 
 SHIPPED = Path(__file__).parent.parent / "bench" / "thresholds.toml"
 
-USUAL = {"architecture": "checkpoints", "group_commit": True, "sync_ms": 0, "run_s": 12.0, "state_bytes": 1024}
+USUAL = {
+    "architecture": "checkpoints",
+    "group_commit": True,
+    "sync_ms": 0,
+    "run_s": 12.0,
+    "state_bytes": 1024,
+}
 SQLITE = {
     "work.per_s": 15_000.0,
     "durable.ack_ms.p99": 13.4,
@@ -59,7 +65,8 @@ def profile(**changed: dict[str, float]) -> list[Record]:
         "slow_alone": ("sqlite-full", {**ALONE, "work.per_s": 370.0}, {"sync_ms": 2, "group_commit": False}),
     }
     return [
-        kept(store, {**figures, **changed.get(name, {})}, **axes) for name, (store, figures, axes) in cells.items()
+        kept(store, {**figures, **changed.get(name, {})}, **axes)
+        for name, (store, figures, axes) in cells.items()
     ]
 
 
@@ -119,7 +126,8 @@ def test_an_axis_that_does_not_exist_is_refused():
 
 def test_repetitions_of_two_axes_are_paired():
     rules = parse(
-        '[[ratio]]\nmetric = "work.per_s"\naxes = { group_commit = true }\nagainst = { group_commit = false }\n'
+        '[[ratio]]\nmetric = "work.per_s"\naxes = { group_commit = true }\n'
+        "against = { group_commit = false }\n"
         'at_least = 2\nrepetitions = 1\nreason = "why"',
         "t.toml",
     )

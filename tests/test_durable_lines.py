@@ -93,5 +93,8 @@ def test_scenarios_are_named_and_their_own_counts_shown():
     controls = [Control("approval-in-memory", "in memory", ("asked_again",), Counts(asked_again=3))]
     said = "\n".join(durable_lines.verdict_lines(Verdict([asked], controls)))
     assert "approval/after-park" in said
-    assert "1 kills on sqlite-full: 0 lost, 0 duplicated, 0 false done, 0 unfinished, 1 asked again, 0 una" in said
+    assert (
+        "1 kills on sqlite-full: 0 lost, 0 duplicated, 0 false done, 0 unfinished, 1 asked again, 0 una"
+        in said
+    )
     assert "wrong version" not in said, "no rainbow was killed"

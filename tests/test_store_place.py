@@ -14,9 +14,7 @@ NOBODY = "postgresql://me:secret@127.0.0.1:1/x"
 def test_a_server_that_is_away_does_not_hide_why_the_cell_ended(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(VARIABLE, NOBODY)
     axes = Axes(store="postgres")
-    asked = Cell(
-        lane="durable", backend="asyncio", client="none", workload="documents", calls=1, axes=axes
-    )
+    asked = Cell(lane="durable", backend="asyncio", client="none", workload="documents", calls=1, axes=axes)
     why = CellEnded(Status(StatusName.CRASHED, "no PostgreSQL at 127.0.0.1:1/x"))
     with pytest.raises(CellEnded) as ended, store_place(asked):
         raise why

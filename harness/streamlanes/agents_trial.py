@@ -17,7 +17,7 @@ from streamlanes.durable.agents.queue import AgentQueue, Tally
 from streamlanes.durable.agents.rules import split
 from streamlanes.durable.agents.talk import Talk, at_once
 from streamlanes.durable.agents.values import Family, Stage, Wake
-from streamlanes.durable.agents.work import AgentWorker, Worked
+from streamlanes.durable.agents.work import AgentWorker
 from streamlanes.durable.database import Database
 from streamlanes.durable.opening import open_database
 from streamlanes.local_postgres import postgres

@@ -282,9 +282,12 @@ def _from_ledger(
         counts = {str(key): int(times) for key, times in json.loads(found or "null").items()}
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None, f"{ledger} does not answer with a JSON object of counts by key"
-    # A key that was never answered may have had no effect; one that was answered had, and stands in its ledger.
+    # A key that was never answered may have had no effect; one that was answered had one.
     missing = [key for key, got in answers.items() if got and counts.get(key, 0) < 1]
     if missing:
         many = f"{len(missing):,} of the keys that were answered"
-        return None, f"{ledger} does not have {many}, {missing[0]} for one: is it the ledger of that endpoint?"
+        return (
+            None,
+            f"{ledger} does not have {many}, {missing[0]} for one: is it the ledger of that endpoint?",
+        )
     return sum(max(0, counts.get(key, 0) - 1) for key in answers), None

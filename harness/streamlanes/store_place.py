@@ -32,7 +32,7 @@ def store_place(cell: Cell) -> Iterator[Place]:
 
 
 def _drop(server: Local, schema: str) -> None:
-    """Leave nothing of a schema, where the server answers: one that is away must not hide why the cell ended."""
+    """Leave nothing of a schema. A server that is away must not hide why the cell ended."""
     import psycopg
 
     with contextlib.suppress(psycopg.Error):

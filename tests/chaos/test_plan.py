@@ -116,7 +116,10 @@ def test_a_point_that_nobody_passes_is_named_though_others_make_up_for_it():
 
 
 def test_a_verdict_names_what_each_store_promised():
-    kills = [Kill(number, Point.IN_COMMIT, How.KILL, 1, store) for number, store in enumerate(("sqlite", "postgres"))]
+    kills = [
+        Kill(number, Point.IN_COMMIT, How.KILL, 1, store)
+        for number, store in enumerate(("sqlite", "postgres"))
+    ]
     done = [
         replace(trial(kill), durability=promised)
         for kill, promised in zip(kills, ("sqlite-full", "postgres"), strict=True)

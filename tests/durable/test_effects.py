@@ -148,7 +148,9 @@ def test_another_effect_at_the_same_place_does_not_get_its_answer(database: SQLi
     world, lease = World(Guard.KEY), claimed(database)
     once(database, lease, world)
     other = Effect("refund", world.perform)
-    with pytest.raises(Diverged, match=f"execution a: call {KEY} was effect pay before, and is refund now; let"):
+    with pytest.raises(
+        Diverged, match=f"execution a: call {KEY} was effect pay before, and is refund now; let"
+    ):
         drive(Effects(database).once(lease, KEY, other, None, Blocking()))
     assert world.attempts == 1
 
@@ -224,7 +226,8 @@ def test_an_attempt_that_failed_may_say_what_it_cost(database: SQLite):
 
     effects = Effects(database)
     drive(effects.once(claimed(database), KEY, Effect("ask", perform, backoff=AT_ONCE), None, Blocking()))
-    assert [(one.status, one.prompt_tokens, one.output_tokens, one.price_usd) for one in effects.ledger("a")] == [
+    lines = effects.ledger("a")
+    assert [(one.status, one.prompt_tokens, one.output_tokens, one.price_usd) for one in lines] == [
         ("failed", 100, 7, 0.001), ("failed", None, None, None), ("done", None, None, None)
     ]  # fmt: skip
 
@@ -268,7 +271,12 @@ def test_an_attempt_that_its_worker_did_not_survive_is_in_the_ledger(database: S
     with pytest.raises(Killed):
         once(database, claimed(database), World(Guard.KEY))
     (line,) = Effects(database).ledger("a")
-    assert (line.status, line.prompt_tokens, line.output_tokens, line.price_usd) == ("begun", None, None, None)
+    assert (line.status, line.prompt_tokens, line.output_tokens, line.price_usd) == (
+        "begun",
+        None,
+        None,
+        None,
+    )
 
 
 def test_a_key_names_execution_step_and_call_and_nothing_else():

@@ -106,10 +106,10 @@ def busy(state: object, seconds: float) -> object:
 @pytest.mark.parametrize("loop", [False, True], ids=["thread", "event loop"])
 def test_a_step_that_computes_longer_than_the_lease_keeps_it(tmp_path: Path, loop: bool):
     database = SQLite(tmp_path / "s.db")
-    worker = Worker(database, lease_s=0.4)
+    worker = Worker(database, lease_s=0.8)
 
     async def agent(state: object, step: Step) -> object:
-        return Last(busy(1, 1.0))
+        return Last(busy(1, 1.5))
 
     if loop:
         assert asyncio.run(run_with_checkpoint_async(agent, "a", worker)) == 1

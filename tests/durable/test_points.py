@@ -113,4 +113,3 @@ def test_a_lease_is_about_to_be_renewed_in_a_heartbeat():
     heart.close()
     watch(None)
     assert passed[:2] == [(Point.IN_HEARTBEAT, 0), (Point.IN_HEARTBEAT, 1)]
-

@@ -20,13 +20,15 @@ from streamlanes.durable.vfs import Event, Kind, Unavailable, Watch, after_power
 
 STEPS = 120
 MOMENTS = 40
+GROUP = 4
+"""Most steps in a commit, so that there are some thirty to lose the power in."""
 
 
 @pytest.fixture
 def copying_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """The log is copied into the file, and begins anew, many times within the recording."""
     monkeypatch.setattr(backfill, "EVERY", 20)
-    monkeypatch.setattr(sqlite, "LEFT_TO_THE_WRITER", 40)
+    monkeypatch.setattr(sqlite, "LEFT_TO_THE_WRITER", 16)
 
 
 def watching(**how: object) -> Watch:
@@ -43,7 +45,7 @@ def recorded(
     SQLite(tmp_path / "s.db").close()
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     watch = watching(recording=True)
-    database = SQLite(tmp_path / "s.db", synchronous=synchronous, vfs=watch.name)
+    database = SQLite(tmp_path / "s.db", synchronous=synchronous, group=GROUP, vfs=watch.name)
     store, lease = Checkpoints(database), claimed(database)
     acknowledged: list[tuple[int, int]] = []
 

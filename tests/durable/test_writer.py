@@ -99,12 +99,16 @@ def test_a_writer_that_is_ended_leaves_nobody_waiting():
     writer = GroupCommit(commits, group=2)
     first = writer.submit(work("first"))
     assert commits.entered.wait(30)
-    given_up, *others = [writer.submit(each) for each in (work(0), Work("b", ends), work("beside"), work("behind"))]
+    given_up, *others = [
+        writer.submit(each) for each in (work(0), Work("b", ends), work("beside"), work("behind"))
+    ]
     assert given_up.cancel()
     commits.gate.set()
     assert first.result(30) == "first"
     for each in others:
-        with pytest.raises(Closed, match=r"execution \w: its store was ended by SystemExit; open the store again"):
+        with pytest.raises(
+            Closed, match=r"execution \w: its store was ended by SystemExit; open the store again"
+        ):
             each.result(30)
     with pytest.raises(Closed):
         writer.submit(work(1))

@@ -127,7 +127,9 @@ def test_workers_that_cannot_start_end_a_cell_of_the_lane(monkeypatch: pytest.Mo
     cell = Cell(
         lane="chaos", backend="threads", client="none", workload="documents", calls=1, axes=Axes(kills=1)
     )
-    with pytest.raises(CellEnded, match=r"only 0 of 1 kills struck, in 2 trials: .*KeyError: 'nobody'") as ended:
+    with pytest.raises(
+        CellEnded, match=r"only 0 of 1 kills struck, in 2 trials: .*KeyError: 'nobody'"
+    ) as ended:
         strike(cell)
     assert ended.value.status.name is StatusName.CRASHED, "and so breaks the gate"
 

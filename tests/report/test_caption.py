@@ -42,7 +42,10 @@ def test_tls_and_what_the_provider_did_are_told():
 
 
 def test_figures_that_a_chart_tells_of_stand_under_it_with_their_range():
-    made = [record(calls=size, figures={"durable.fsync_us": took}) for size, took in ((10, 150.5), (20, 298), (30, 211))]
+    made = [
+        record(calls=size, figures={"durable.fsync_us": took})
+        for size, took in ((10, 150.5), (20, 298), (30, 211))
+    ]
     sentence = (("durable.fsync_us", "A sync takes {} us by itself."),)
     assert lines(points(made), sentence)[-1] == "A sync takes 211 (150 to 298) us by itself."
     assert lines(points(made[:1]), sentence)[-1] == "A sync takes 150 us by itself."

@@ -71,9 +71,7 @@ def run_killed(kills: int, folder: Path, seed: int, tell: Callable[[int, int], N
         cells += len(set(ids))
         repeated += len(ids) - len(set(ids))
         lost += len(BACKENDS) - len(set(ids))
-    return CellsKilled(
-        kills, struck, runs, cells, repeated, lost, _last_words(folder / f"run{runs - 1}")
-    )
+    return CellsKilled(kills, struck, runs, cells, repeated, lost, _last_words(folder / f"run{runs - 1}"))
 
 
 def _killed(out: Path, records: int, wait_s: float) -> bool:

@@ -247,4 +247,5 @@ def short(trials: Sequence[Trial], wanted: int) -> str | None:
     if struck >= wanted:
         return None
     said = [error for trial in trials if not trial.struck for error in trial.errors]
-    return f"only {struck} of {wanted} kills struck, in {len(trials)} trials" + (f": {said[0]}" if said else "")
+    why = f": {said[0]}" if said else ""
+    return f"only {struck} of {wanted} kills struck, in {len(trials)} trials{why}"

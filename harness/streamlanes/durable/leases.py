@@ -29,8 +29,8 @@ _TAKEN = (
 _CLAIM = f"""UPDATE executions {_TAKEN}
 WHERE thread_id = :thread_id AND status = :status AND (status = 'lock' OR version = :version) AND {_LAPSED}"""
 # Two readings, for each finds its row at an end of the index: what waits, and where there is none of that,
-# what a clock that was set back left standing. The second asks by the claimer's length first, so that it reads
-# no row where no clock jumped.
+# what a clock that was set back left standing. The second asks by the claimer's length first, so that it
+# reads no row where no clock jumped.
 _WAITING = """SELECT thread_id FROM executions
     WHERE status = 'open' AND version = :version AND expires <= {now} ORDER BY expires LIMIT 1{skip}"""
 _LEFT_AHEAD = f"""SELECT thread_id FROM executions

@@ -112,9 +112,7 @@ class Postgres:
     def read(self, template: str, params: Params) -> Sequence[Row]:
         """See Database."""
         self._mine(None)
-        return self._patiently(
-            lambda connection: self._run(connection, template, params).rows, counted=False
-        )
+        return self._patiently(lambda connection: self._run(connection, template, params).rows, counted=False)
 
     def close(self) -> None:
         """See Database. In a process that was forked off, it does nothing: the sockets are not its own."""

@@ -71,8 +71,8 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One entry of a recording. place: offset of a write, size of a truncate, of a sync how many entries there
-    were when it began: what another thread wrote during it may not be on the disk."""
+    """One entry of a recording. place: offset of a write, size of a truncate; of a sync how many entries
+    there were when it began: what another thread wrote during it may not be on the disk."""
 
     kind: Kind
     file: str

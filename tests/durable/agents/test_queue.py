@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_checks import AgentChecks
+from agent_checks import AgentChecks, queue_of, woken
 from streamlanes.durable.sqlite import SQLite, Synchronous
 
 
@@ -18,3 +18,15 @@ def database(tmp_path: Path) -> Iterator[SQLite]:
 
 class TestAgents(AgentChecks):
     """See AgentChecks."""
+
+
+def test_an_agent_that_was_taken_before_a_restart_of_the_machine_is_taken_after_it(tmp_path: Path):
+    now_s = [1_000_000.0]
+    database = SQLite(tmp_path / "s.db", synchronous=Synchronous.NORMAL, clock=lambda: now_s[0])
+    queue = queue_of(database)
+    before = woken(queue, "a0")
+    assert queue.take("v", 1, 1.0).result() == [], "a shorter lease takes nothing from a longer one"
+    now_s[0] = 0.0
+    (after,) = queue.take("v", 1, 1.0).result()
+    assert (after.agent, after.number, after.batch) == ("a0", 1, before.batch)
+    database.close()

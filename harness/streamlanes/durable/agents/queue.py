@@ -24,8 +24,8 @@ from streamlanes.durable.state import decode, encode
 from streamlanes.durable.values import Lease
 
 FAR_S = 1200.0
-"""Nobody keeps how long an agent's lease is: one that reaches further ahead than this was taken before the clock
-was set back, as SQLite's is when the machine starts."""
+"""Nobody keeps how long an agent's lease is: one that reaches further ahead than this was taken before the
+clock was set back, as SQLite's is when the machine starts."""
 
 _ENROLL = """INSERT INTO agents (name, team, admin, stage, waiting, wake, token, due, fault, memory, reply)
 VALUES (:name, :team, :admin, 'idle', 0, 0, '', NULL, '', 'null', '') ON CONFLICT DO NOTHING"""
@@ -260,9 +260,7 @@ class AgentQueue:
         last = (_STAGE, _held(wake))
         return self._database.submit(Write(wake.agent, (*statements, last), answer))
 
-    def _touch(
-        self, template: str, lease: Lease, params: Params, *, urgent: bool = False
-    ) -> "Future[bool]":
+    def _touch(self, template: str, lease: Lease, params: Params, *, urgent: bool = False) -> "Future[bool]":
         mine = {"name": lease.thread_id, "token": lease.token}
         statements = ((template, {**mine, **params}),)
         return self._database.submit(Write(lease.thread_id, statements, _changed, urgent))
