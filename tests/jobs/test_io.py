@@ -21,6 +21,7 @@ FINISH = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n
 USED = b'data: {"choices":[],"usage":{"completion_tokens":9}}\n\n'
 DONE = b"data: [DONE]\n\n"
 FAILED = b'data: {"error":{"message":"x"}}\n\n'
+FAILED_BESIDE = b'data: {"error":{"message":"x"},"choices":[{"delta":{"content":""},"finish_reason":null}]}\n\n'
 STOP_REASON = b'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}\n\n'
 MESSAGE_STOP = b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
 OVERLOADED = b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n'
@@ -135,6 +136,7 @@ def test_a_whole_answer(two, api: str):
         ("openai", TOKEN, True, Outcome.RESET, 0),
         ("openai", TOKEN + FAILED, False, Outcome.PROVIDER_ERROR, 0),
         ("openai", TOKEN + FAILED + DONE, False, Outcome.PROVIDER_ERROR, 0),
+        ("openai", TOKEN + FAILED_BESIDE + DONE, False, Outcome.PROVIDER_ERROR, 0),
         ("anthropic", STOP_REASON + MESSAGE_STOP, False, Outcome.OK, 0),
         ("anthropic", STOP_REASON, False, Outcome.OK, 1),
         ("anthropic", MESSAGE_STOP, False, Outcome.OK, 0),
