@@ -118,6 +118,7 @@ class Bench:
             tokens_per_chunk=cell.tokens_per_chunk,
             grain_ms=cell.grain_ms,
             own_code=cell.call is not None,
+            says_mark=cell.client_info.says_mark,
         )
 
     def _lane(self, cell: Cell) -> Lane:

@@ -204,6 +204,16 @@ def test_what_a_library_says_counts_like_bytes(two):
     assert found["outcome"] == Outcome.OK
 
 
+@pytest.mark.parametrize(("marked", "no_sentinel"), [((False,), 1), ((True,), 0), ((False, True), 0)])
+def test_a_finish_reason_is_no_mark_of_the_end(two, marked: tuple[bool, ...], no_sentinel: int):
+    into = receiver(0, two)
+    for each in marked:
+        into.finished(marked=each)
+    into.closed(9)
+    found = row(two, 0)
+    assert (found["outcome"], found["no_sentinel"]) == (Outcome.OK, no_sentinel)
+
+
 def test_a_token_is_an_event_too(two):
     into = receiver(0, two)
     into.tokens(1, 7)
@@ -217,6 +227,7 @@ def test_a_token_is_an_event_too(two):
         (lambda into: None, True, Outcome.RESET),
         (lambda into: into.failed(), False, Outcome.PROVIDER_ERROR),
         (lambda into: (into.finished(), into.failed()), False, Outcome.PROVIDER_ERROR),
+        (lambda into: (into.finished(marked=False), into.failed()), False, Outcome.PROVIDER_ERROR),
         (lambda into: into.used(3), False, Outcome.TRUNCATED),
     ],
 )

@@ -68,6 +68,14 @@ def _without_usage(calls: Calls) -> int | Missing:
     return int((calls.stamps.usage[calls.ok] == 0).sum())
 
 
+def _no_sentinel(calls: Calls) -> int | Missing:
+    if calls.timed.provider is None:
+        return Missing("this client has no provider")
+    if not calls.facts.says_mark:
+        return Missing("this client does not say whether the mark came")
+    return int(calls.stamps.no_sentinel.sum())
+
+
 def _of_memory(name: str) -> Callable[[Calls], Figure]:
     def of(calls: Calls) -> Figure:
         found = calls.facts.memory
@@ -98,8 +106,9 @@ COUNTS = (
     _count("without_usage", "ok calls whose provider said no count: theirs is from chunks", _without_usage),
     _count(
         "no_sentinel",
-        "ok calls that ended by their finish reason alone, without the dialect's own mark of the end",
-        lambda c: int(c.stamps.no_sentinel.sum()),
+        "ok calls that ended by their finish reason alone, without the dialect's own mark of the end; null for "
+        "clients that do not say whether it came (openai, call)",
+        _no_sentinel,
     ),
     _count("lost_tokens", "scheduled tokens of ok calls that did not come", _lost, LOWER),
     _count("extra_tokens", "tokens beyond the schedule", _extra, LOWER),
