@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from streamlanes.backends import BACKENDS, Waits
-from streamlanes.cells import TEXT_AXES, Axes, Cell, check
+from streamlanes.cells import TEXT_AXES, Axes, Cell, check, check_function
 from streamlanes.clients import CALL
 from streamlanes.errors import UserError, unknown
 from streamlanes.fitting import fits
@@ -220,7 +220,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     Any of backends, clients, functions, calls, workload, lane and settings replaces the profile's matrix,
     with one repetition. What is not named is as usual in the lane; backends and client that it leaves open
     come from the profile, of the backends those that fit the client. For a function all backends that fit it
-    are taken. knee: likewise, and in place of cells of the matrix their knees are sought.
+    are taken; a lane without calls takes it where its own code goes (Lane.own_code). knee: likewise, and in place of cells of the matrix their knees are sought.
     """
 
     backends: list[str] = []
@@ -236,6 +236,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
 
     def applied(self, profile: Profile) -> Profile:
         """The profile with these wishes granted."""
+        if self.functions and (axis := lane(self.lane or profile.run.lane).own_code):
+            return self._set(axis).applied(profile)
         run = msgspec.structs.replace(
             profile.run,
             lane=self.lane or profile.run.lane,
@@ -261,6 +263,13 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
             each |= {"budget_s": None} if self.budget_s is not None else {}  # the run's own holds
             changed["cells"] = [msgspec.structs.replace(table, **each) for table in profile.cells]
         return msgspec.structs.replace(profile, **changed)
+
+    def _set(self, axis: str) -> "Wishes":
+        """The functions as values of an axis, after those that it was set to."""
+        for name in self.functions:
+            check_function(name)
+        values = [*self.settings.get(axis, []), *self.functions]
+        return msgspec.structs.replace(self, functions=[], settings={**self.settings, axis: values})
 
     def _matrix(self, profile: Profile, kind: type[T], **more: Any) -> list[T]:
         tables: list[Matrix] = [*profile.cells, *profile.knee]

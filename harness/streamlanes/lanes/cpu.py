@@ -272,6 +272,7 @@ LANE = Lane(
             fds_per_call=0,
         )
     },
+    own_code="kernel",
     columns=offloading.COLUMNS,
     asks=Asks(
         axes=offloading.AXES,
