@@ -175,6 +175,16 @@ def test_the_command_compares_the_ways(tmp_path: Path):
     assert (page.parent / "throughput.svg").is_file()
 
 
+def test_the_command_takes_a_function_as_its_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PYTHONPATH", HERE, prepend=":")
+    command = "run --lane cpu --call own_kernels:good -n 40 --set tokens=30 --set offload=inline --json"
+    done = run(*command.split(), cwd=tmp_path)
+    (made,) = records(done)
+    assert done.returncode == 0, done.stderr
+    assert made["cell"]["axes"]["kernel"] == made["interpreter"]["kernel"] == "own_kernels:good"
+    assert made["counts"]["ok"] == 40
+
+
 def test_more_workers_than_a_limit_allows_are_told_beforehand(tmp_path: Path):
     command = "run --lane cpu -n 10 --set offload=processes --set workers=900 --json".split()
     done = run(*command, cwd=tmp_path, limits={resource.RLIMIT_NOFILE: (256, 256)})
