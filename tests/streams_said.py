@@ -70,7 +70,9 @@ SAID = {
         opening=_named("message_start", message=_MESSAGE)
         + _named("content_block_start", index=0, content_block={"type": "text", "text": ""})
         + _named("ping"),
-        thoughts=(_named("content_block_delta", index=0, delta={"type": "thinking_delta", "thinking": "hm"}),),
+        thoughts=(
+            _named("content_block_delta", index=0, delta={"type": "thinking_delta", "thinking": "hm"}),
+        ),
         token=_named("content_block_delta", index=0, delta={"type": "text_delta", "text": " a"}),
         reason=_named("content_block_stop", index=0)
         + _named("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 7}),

@@ -18,7 +18,9 @@ FINISH = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n
 Act = Callable[[Receiver], object]
 
 
-def figures(acts: list[Act], *, says_mark: bool = True, **provider: object) -> Callable[[str], float | Missing]:
+def figures(
+    acts: list[Act], *, says_mark: bool = True, **provider: object
+) -> Callable[[str], float | Missing]:
     """The record's figures, had each call's receiver been told what its act says."""
     plan = small_schedule(len(acts), tokens=5.0)
     pair = tables(plan)

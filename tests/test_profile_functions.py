@@ -143,9 +143,7 @@ def test_a_kernel_of_ones_own_is_named_like_a_call(name: str):
         Wishes(lane="cpu", functions=[name]).applied(small())
 
 
-@pytest.mark.parametrize(
-    ("name", "words"), [("cpu", "set kernel = "), ("chaos", "leave it out")]
-)
+@pytest.mark.parametrize(("name", "words"), [("cpu", "set kernel = "), ("chaos", "leave it out")])
 def test_a_lane_without_calls_says_what_to_do_with_a_function(name: str, words: str):
     text = OWN.replace(b"[[cells]]", f'[[cells]]\nlane = "{name}"'.encode())
     with pytest.raises(UserError, match=f"lane {name} has no client call; {words}"):

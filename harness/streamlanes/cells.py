@@ -340,7 +340,7 @@ _OF_BACKENDS = ("workers", "start_method")
 
 def _check_call(cell: Cell, own: Lane) -> None:
     if cell.client == CALL and CALL not in own.clients:
-        do = f"set {own.own_code} = \"module:function\"" if own.own_code else "leave it out"
+        do = f'set {own.own_code} = "module:function"' if own.own_code else "leave it out"
         raise UserError(f"lane {own.name} has no client call; {do}, or name lane io or mixed")
     if cell.call is None and cell.client == CALL:
         raise UserError("client call needs a function of yours; name it with --call module:function")

@@ -46,7 +46,11 @@ def test_the_default_pools_are_the_libraries_own():
 
 def test_who_does_not_say_whether_the_mark_came():
     """What each says is tried in test_endings; people's own code gives text and nothing else."""
-    assert {name for name, info in CLIENTS.items() if not info.says_mark} == {"openai", "openai-defaults", CALL}
+    assert {name for name, info in CLIENTS.items() if not info.says_mark} == {
+        "openai",
+        "openai-defaults",
+        CALL,
+    }
 
 
 @pytest.mark.parametrize(("name", "waits"), FORMS)

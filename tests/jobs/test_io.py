@@ -21,7 +21,9 @@ FINISH = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n
 USED = b'data: {"choices":[],"usage":{"completion_tokens":9}}\n\n'
 DONE = b"data: [DONE]\n\n"
 FAILED = b'data: {"error":{"message":"x"}}\n\n'
-FAILED_BESIDE = b'data: {"error":{"message":"x"},"choices":[{"delta":{"content":""},"finish_reason":null}]}\n\n'
+FAILED_BESIDE = (
+    b'data: {"error":{"message":"x"},"choices":[{"delta":{"content":""},"finish_reason":null}]}\n\n'
+)
 STOP_REASON = b'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}\n\n'
 MESSAGE_STOP = b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
 OVERLOADED = b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n'

@@ -107,9 +107,7 @@ def test_an_error_in_mid_stream_is_kept_and_ends_it(event: bytes):
     assert fold.error == {"message": "overloaded"}, "what comes after it mends nothing"
 
 
-@pytest.mark.parametrize(
-    ("said", "brought"), [({"content": " a"}, TEXT), ({"reasoning": "hm"}, REASONING)]
-)
+@pytest.mark.parametrize(("said", "brought"), [({"content": " a"}, TEXT), ({"reasoning": "hm"}, REASONING)])
 def test_an_error_beside_a_token_is_one_too(said: dict[str, str], brought: Brought):
     fold = ChatFold()
     assert fold.add(chunk(error={"message": "overloaded"}, choices=[{"index": 0, "delta": said}])) is brought
