@@ -21,8 +21,8 @@ FORMS = [(name, waits) for name, info in CLIENTS.items() if info.chooses for wai
 
 @dataclass(frozen=True)
 class Ended:
-    """What became of a call. stamped: the columns that have a stamp. first_token, first_visible: when its first
-    token was received, and its first one of text. unmarked: it was ok, and nobody said its dialect's mark."""
+    """What became of a call. stamped: the columns that have a stamp. first_token, first_visible: when its
+    first token was received, and its first one of text. unmarked: ok, and nobody said its dialect's mark."""
 
     outcome: Outcome
     tokens: int

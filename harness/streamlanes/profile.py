@@ -220,7 +220,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     Any of backends, clients, functions, calls, workload, lane and settings replaces the profile's matrix,
     with one repetition. What is not named is as usual in the lane; backends and client that it leaves open
     come from the profile, of the backends those that fit the client. For a function all backends that fit it
-    are taken; a lane without calls takes it where its own code goes (Lane.own_code). knee: likewise, and in place of cells of the matrix their knees are sought.
+    are taken; a lane without calls takes it where its own code goes (Lane.own_code). knee: likewise, and in
+    place of cells of the matrix their knees are sought.
     """
 
     backends: list[str] = []
