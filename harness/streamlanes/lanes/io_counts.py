@@ -106,8 +106,8 @@ COUNTS = (
     _count("without_usage", "ok calls whose provider said no count: theirs is from chunks", _without_usage),
     _count(
         "no_sentinel",
-        "ok calls that ended by their finish reason alone, without the dialect's own mark of the end; null for "
-        "clients that do not say whether it came (openai, call)",
+        "ok calls that ended by their finish reason alone, without the dialect's own mark of the end; null "
+        "for clients that do not say whether it came (openai, call)",
         _no_sentinel,
     ),
     _count("lost_tokens", "scheduled tokens of ok calls that did not come", _lost, LOWER),
