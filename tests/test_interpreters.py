@@ -28,7 +28,10 @@ from streamlanes.interpreters import (
     version,
     without_folders,
 )
-from streamlanes.profile import CellsTable, Profile, Wishes, load, parse_setting
+from streamlanes.axis_values import parse_setting
+from streamlanes.profile import CellsTable, Profile
+from streamlanes.profile_files import load
+from streamlanes.wishes import Wishes
 from streamlanes.record import StatusName
 
 # A version nobody has: with the tests' own it would be told apart by a hash.

@@ -8,7 +8,7 @@ import typer
 
 from doc_pages import PACKAGE, text
 from streamlanes import cli, gate
-from streamlanes.profile import parse
+from streamlanes.profile_files import parse
 
 
 def commands(group: typer.core.TyperGroup, above: str = "") -> dict[str, typer.core.TyperCommand]:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from doc_pages import flowing, text
-from streamlanes.profile import parse
+from streamlanes.profile_files import parse
 from streamlanes.provider import connection, deadlines, embeddings, routes, tls
 from streamlanes.provider.behaviour import Behaviour, problem
 from streamlanes.provider.faults import Fault

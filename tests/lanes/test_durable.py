@@ -16,7 +16,7 @@ from streamlanes.facts import CpuReading, Facts, Missing
 from streamlanes.lanes import lane
 from streamlanes.lanes.durable import LANE, STORES
 from streamlanes.lanes.executions import COLUMNS, Executions
-from streamlanes.profile import load, parse
+from streamlanes.profile_files import load, parse
 from streamlanes.record import Record, StatusName
 from streamlanes.recording import record
 from streamlanes.report import style

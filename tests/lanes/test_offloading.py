@@ -13,7 +13,8 @@ from streamlanes.hearing import CellEnded
 from streamlanes.interpreters import Interpreter
 from streamlanes.lanes import LANES, lane
 from streamlanes.lanes.base import Crew
-from streamlanes.profile import Wishes, load
+from streamlanes.profile_files import load
+from streamlanes.wishes import Wishes
 from streamlanes.record import StatusName
 from streamlanes.workload import build
 
