@@ -3,7 +3,9 @@
 import numpy as np
 
 from streamlanes.facts import Facts, Missing
-from streamlanes.metrics import Calls, in_flight_target, spin_drift
+from streamlanes.metrics import Calls
+from streamlanes.readings import spin_drift
+from streamlanes.walls import in_flight_target
 from streamlanes.probe.host import foreign_cpu_share, steal_share
 from streamlanes.record import Flag, FlagName
 from streamlanes.samples import Outcome

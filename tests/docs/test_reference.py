@@ -15,7 +15,7 @@ from streamlanes.backends.base import Jobs, Options
 from streamlanes.cells import Axes
 from streamlanes.clients import CLIENTS
 from streamlanes.lanes import LANES, lane
-from streamlanes.metrics import MEMBERS
+from streamlanes.distributions import MEMBERS
 from streamlanes.probe.machine import machine
 from streamlanes.record import CellInfo, FlagName, Quality, Record, StatusName
 from streamlanes.samples import Outcome

@@ -12,7 +12,8 @@ from streamlanes.facts import Missing
 from streamlanes.lanes import gc, memory, offloading
 from streamlanes.lanes.base import Asks, Better, Chart, Kind, Lane, Metric, Panel, Pool, Usual
 from streamlanes.lanes.offloading import Figure, divided, fact
-from streamlanes.metrics import Calls, spin_drift
+from streamlanes.metrics import Calls
+from streamlanes.readings import spin_drift
 from streamlanes.record import FlagName, Quality, Record
 from streamlanes.samples import Outcome
 from streamlanes.workload import Ns, Schedule

@@ -23,7 +23,7 @@ from streamlanes.lanes.base import (
 )
 from streamlanes.lanes.executions import COLUMNS, ROWS, Executions
 from streamlanes.lanes.offloading import Figure, divided, middle
-from streamlanes.metrics import spin_drift
+from streamlanes.readings import spin_drift
 from streamlanes.record import FlagName, Quality, Record, StatusName
 from streamlanes.samples import Outcome
 from streamlanes.words import number, plain

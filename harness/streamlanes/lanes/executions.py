@@ -7,7 +7,9 @@ import numpy as np
 
 from streamlanes.facts import CpuReading, Facts, Missing
 from streamlanes.lanes.offloading import divided
-from streamlanes.metrics import Calls, Floats, Window, distribution
+from streamlanes.distributions import Floats, distribution
+from streamlanes.metrics import Calls
+from streamlanes.readings import Window
 from streamlanes.samples import Outcome
 from streamlanes.workload import Ns
 

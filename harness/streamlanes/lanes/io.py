@@ -7,15 +7,10 @@ from streamlanes.lanes import gc, memory
 from streamlanes.lanes.base import Better, Lane, Metric, Pool
 from streamlanes.lanes.io_charts import CHARTS
 from streamlanes.lanes.io_counts import COUNTS
-from streamlanes.metrics import (
-    MEMBERS,
-    Calls,
-    incomplete,
-    predicted_s,
-    projected_wall_s,
-    spin_drift,
-    wall_s,
-)
+from streamlanes.distributions import MEMBERS
+from streamlanes.metrics import Calls
+from streamlanes.readings import spin_drift
+from streamlanes.walls import incomplete, predicted_s, projected_wall_s, wall_s
 from streamlanes.record import Quality
 
 Figure = float | int | str | Missing

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from streamlanes.facts import Missing
 from streamlanes.lanes.base import Better, Metric, Pool
-from streamlanes.metrics import Calls, in_flight_target
+from streamlanes.metrics import Calls
+from streamlanes.walls import in_flight_target
 from streamlanes.samples import Outcome
 
 Figure = float | int | str | Missing

@@ -11,7 +11,8 @@ from streamlanes.facts import Missing
 from streamlanes.lanes import io, offloading
 from streamlanes.lanes.base import Asks, Better, Chart, Kind, Lane, Metric, Panel, Usual
 from streamlanes.lanes.offloading import Figure, divided
-from streamlanes.metrics import MEMBERS, Calls, Floats
+from streamlanes.distributions import MEMBERS, Floats
+from streamlanes.metrics import Calls
 from streamlanes.record import Record
 from streamlanes.words import number
 from streamlanes.workload import Schedule, build
