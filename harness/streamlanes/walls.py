@@ -50,3 +50,10 @@ def predicted_s(facts: Facts) -> float | Missing:
     if facts.width is None:
         return Missing("not bounded")
     return predicted_wall_s(facts.full_schedule, facts.width)
+
+
+def took_s(jobs: Calls) -> float | Missing:
+    """First begin to the last end of jobs that have no due times; those that failed took their time too."""
+    if not jobs.facts.drained:
+        return Missing(f"over the budget of {jobs.facts.budget_s:.1f} s")
+    return float(jobs.stamps.end.max() - jobs.stamps.begin.min()) / 1e9

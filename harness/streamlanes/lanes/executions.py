@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from streamlanes.facts import CpuReading, Facts, Missing
-from streamlanes.lanes.offloading import divided
+from streamlanes.lanes.figures import divided
 from streamlanes.distributions import Floats, distribution
 from streamlanes.metrics import Calls
 from streamlanes.readings import Window
@@ -44,13 +44,6 @@ class Executions(Calls):
     def done(self) -> int:
         """Steps of all executions."""
         return int(self.kept.sum())
-
-    @cached_property
-    def wall_s(self) -> float | Missing:
-        """First execution's begin to the last one's end."""
-        if not self.facts.drained:
-            return Missing(f"over the budget of {self.facts.budget_s:.1f} s")
-        return float(self.stamps.end.max() - self.stamps.begin.min()) / 1e9
 
     @cached_property
     def window(self) -> Window | Missing:
