@@ -25,7 +25,7 @@ def options(library: ModuleType, setting: Setting, *, defaults: bool) -> dict[st
     without one the library would read the whole list of public authorities.
     """
     context = client_context(setting.tls_ca) or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    common = {"verify": context, "trust_env": False}
+    common: dict[str, Any] = {"verify": context, "trust_env": False}
     if defaults:
         return common
     kept = 0 if setting.keep_alive is False else setting.calls
