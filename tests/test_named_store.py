@@ -80,7 +80,10 @@ def test_where_no_store_is_all_say_the_same_and_none_is_made(
 def test_a_store_is_made_where_it_may_be_and_closed_after_the_block():
     with opened("new.db", SCHEMA, make=True) as database:
         assert Path("new.db").is_file()
-    with pytest.raises(UserError, match="its store is closed; open the store again"), opened("new.db", SCHEMA):
+    with (
+        pytest.raises(UserError, match="its store is closed; open the store again"),
+        opened("new.db", SCHEMA),
+    ):
         database.submit(Work(None, print))
 
 

@@ -14,8 +14,8 @@ from streamlanes.backends import BACKENDS
 from streamlanes.backends.base import Jobs, Options
 from streamlanes.cells import Axes
 from streamlanes.clients import CLIENTS
-from streamlanes.lanes import LANES, lane
 from streamlanes.distributions import MEMBERS
+from streamlanes.lanes import LANES, lane
 from streamlanes.probe.machine import machine
 from streamlanes.record import CellInfo, FlagName, Quality, Record, StatusName
 from streamlanes.samples import Outcome

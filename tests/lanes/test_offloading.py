@@ -14,8 +14,8 @@ from streamlanes.interpreters import Interpreter
 from streamlanes.lanes import LANES, lane
 from streamlanes.lanes.base import Crew
 from streamlanes.profile_files import load
-from streamlanes.wishes import Wishes
 from streamlanes.record import StatusName
+from streamlanes.wishes import Wishes
 from streamlanes.workload import build
 
 WORK = {"mixed": {"load": 0.5}}

@@ -11,8 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from durable_checks.agents import AgentChecks
 from commands import run
+from durable_checks.agents import AgentChecks
 from durable_checks.caps import CapChecks
 from durable_checks.divergences import DivergenceChecks
 from durable_checks.logs import LogChecks

@@ -73,7 +73,7 @@ _SDK_WIDEN = "http_client=DefaultAsyncHttpxClient(limits=Limits(max_connections=
 NOTHING = ClientInfo(
     forms=dict.fromkeys(Waits, "streamlanes.clients.nothing:open_client"), network=False, fds_per_call=0
 )
-"""Of jobs that wait for no token: a lane that has such names it, and it is in no table of clients for calls."""
+"""Of jobs that wait for no token. A lane that has such jobs names it; it is no client for calls."""
 
 CALL = "call"
 """The client that calls a person's own function."""

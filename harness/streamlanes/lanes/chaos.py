@@ -10,8 +10,8 @@ from streamlanes.clients import NOTHING
 from streamlanes.durable.points import OF_STEPS, Point
 from streamlanes.errors import UserError, unknown
 from streamlanes.facts import Missing
-from streamlanes.lanes.base import Asks, Better, Chart, Crew, Kind, Lane, Metric, Panel, Pool, Usual
 from streamlanes.lanes.answers import middle
+from streamlanes.lanes.base import Asks, Better, Chart, Crew, Kind, Lane, Metric, Panel, Pool, Usual
 from streamlanes.lanes.figures import LOWER, NEITHER, Figure
 from streamlanes.record import Quality, Record, StatusName
 from streamlanes.words import number, plain

@@ -5,9 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
+from streamlanes.distributions import Floats, distribution
 from streamlanes.facts import CpuReading, Facts, Missing
 from streamlanes.lanes.figures import divided
-from streamlanes.distributions import Floats, distribution
 from streamlanes.metrics import Calls
 from streamlanes.readings import Window
 from streamlanes.samples import Outcome

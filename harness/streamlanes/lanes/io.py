@@ -9,8 +9,8 @@ from streamlanes.lanes.figures import HIGHER, LOWER, NEITHER, SPIN_DRIFT, figure
 from streamlanes.lanes.io_charts import CHARTS
 from streamlanes.lanes.io_counts import COUNTS
 from streamlanes.metrics import Calls
-from streamlanes.walls import incomplete, predicted_s, projected_wall_s, wall_s
 from streamlanes.record import Quality
+from streamlanes.walls import incomplete, predicted_s, projected_wall_s, wall_s
 
 
 def _less(one: float | Missing, other: float) -> float | Missing:
@@ -92,7 +92,11 @@ _TIME = (
         lambda c: _less(wall_s(c), c.facts.full_schedule.ideal_wall_s),
     ),
     figure(
-        "time.efficiency", "", HIGHER, "ideal over wall; a floor to pass, not for comparing workloads", _efficiency
+        "time.efficiency",
+        "",
+        HIGHER,
+        "ideal over wall; a floor to pass, not for comparing workloads",
+        _efficiency,
     ),
     figure(
         "time.predicted_wall_s",
@@ -110,7 +114,9 @@ _TIME = (
         Quality.DERIVED,
     ),
     figure("time.startup_s", "s", LOWER, "from exec to ready", lambda c: c.timed.startup_s),
-    figure("time.plateau_s", "s", NEITHER, "last first token to first end, between outside readings", _plateau_s),
+    figure(
+        "time.plateau_s", "s", NEITHER, "last first token to first end, between outside readings", _plateau_s
+    ),
     figure(
         "time.cpu_us_per_token",
         "us",
@@ -134,7 +140,11 @@ _TIME = (
         Quality.DERIVED,
     ),
     figure(
-        "time.cpu_share", "cores", NEITHER, "of one core, by the cell's busiest process in the plateau", _cpu_share
+        "time.cpu_share",
+        "cores",
+        NEITHER,
+        "of one core, by the cell's busiest process in the plateau",
+        _cpu_share,
     ),
     SPIN_DRIFT,
 )
@@ -176,11 +186,7 @@ LANE = Lane(
     view=Calls,
     metrics=(
         *_TIME,
-        *(
-            metric
-            for name, text in _LATENCY.items()
-            for metric in series(f"latency.{name}", name, text)
-        ),
+        *(metric for name, text in _LATENCY.items() for metric in series(f"latency.{name}", name, text)),
         *memory.METRICS,
         *gc.METRICS,
         *COUNTS,

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from streamlanes.facts import Missing
 from streamlanes.lanes.figures import HIGHER, LOWER, NEITHER, Figure, count, ended, figure
 from streamlanes.metrics import Calls
-from streamlanes.walls import in_flight_target
 from streamlanes.samples import Outcome
+from streamlanes.walls import in_flight_target
+
 
 def _unfinished(calls: Calls) -> int:
     return int(((calls.stamps.begin > 0) & (calls.stamps.outcome == 0)).sum()) + int(
@@ -76,7 +77,9 @@ COUNTS = (
         lambda c: c.schedule.calls,
     ),
     count("counts.started", "calls that began", lambda c: int((c.stamps.begin > 0).sum())),
-    count("counts.attempts", "requests that the provider saw; calls sent, where there is no provider", _attempts),
+    count(
+        "counts.attempts", "requests that the provider saw; calls sent, where there is no provider", _attempts
+    ),
     count("counts.expected_tokens", "scheduled tokens of the admitted calls", lambda c: c.schedule.tokens),
     count("counts.tokens", "tokens received, counted from chunks", lambda c: c.tokens),
     count(
@@ -84,7 +87,9 @@ COUNTS = (
         "output tokens of the ok calls by the provider's own count, which is the authority",
         _usage_tokens,
     ),
-    count("counts.without_usage", "ok calls whose provider said no count: theirs is from chunks", _without_usage),
+    count(
+        "counts.without_usage", "ok calls whose provider said no count: theirs is from chunks", _without_usage
+    ),
     count(
         "counts.no_sentinel",
         "ok calls that ended by their finish reason alone, without the dialect's own mark of the end",
@@ -104,7 +109,9 @@ COUNTS = (
         lambda c: int((c.stamps.begin == 0).sum()),
         LOWER,
     ),
-    count("counts.peak_in_flight", "most calls at once, from request sent to end", lambda c: c.peak_in_flight),
+    count(
+        "counts.peak_in_flight", "most calls at once, from request sent to end", lambda c: c.peak_in_flight
+    ),
     figure(
         "counts.mean_in_flight",
         "",
@@ -113,7 +120,9 @@ COUNTS = (
         lambda c: c.mean_in_flight,
     ),
     count(
-        "counts.in_flight_target", "the peak that schedule and width ask for", lambda c: in_flight_target(c.facts)
+        "counts.in_flight_target",
+        "the peak that schedule and width ask for",
+        lambda c: in_flight_target(c.facts),
     ),
     count("counts.threads_peak", "threads of the tree at the memory pass's plateau", _of_memory("threads")),
     count("counts.fds_peak", "open descriptors of the tree at the memory pass's plateau", _of_memory("fds")),
@@ -127,5 +136,7 @@ COUNTS = (
         for how in Outcome
         if how is not Outcome.UNFINISHED
     ),
-    count("counts.unfinished", "calls that began and had not ended when the cell was over", _unfinished, LOWER),
+    count(
+        "counts.unfinished", "calls that began and had not ended when the cell was over", _unfinished, LOWER
+    ),
 )

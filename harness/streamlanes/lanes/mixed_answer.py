@@ -34,9 +34,7 @@ def _beside(group: Sequence[Record], where: str) -> list[str]:
     some = [record for record in group if record.cell.axes["load"] == load]
     said = {}
     for way, ran in offloading.ways(some).items():
-        (p50, doubt), (p99, _) = (
-            middle(ran, f"mixed.lateness_ms.{which}") for which in ("p50", "p99")
-        )
+        (p50, doubt), (p99, _) = (middle(ran, f"mixed.lateness_ms.{which}") for which in ("p50", "p99"))
         if p50 is not None and p99 is not None:
             said[f"{way} {number(p50)} and {number(p99)} ms{doubt}"] = p50
     if not said:
