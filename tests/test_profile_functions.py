@@ -6,7 +6,9 @@ import pytest
 from streamlanes.backends import BACKENDS, Waits
 from streamlanes.errors import UserError
 from streamlanes.lanes import lane
-from streamlanes.profile import Profile, RunTable, Wishes, parse
+from streamlanes.profile import Profile, RunTable
+from streamlanes.profile_files import parse
+from streamlanes.wishes import Wishes
 
 SMALL = b"""
 [[cells]]

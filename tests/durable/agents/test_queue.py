@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_checks import AgentChecks
+from durable_checks.agents import AgentChecks
 from streamlanes.durable.sqlite import SQLite, Synchronous
 
 
