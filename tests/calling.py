@@ -21,12 +21,16 @@ FORMS = [(name, waits) for name, info in CLIENTS.items() if info.chooses for wai
 
 @dataclass(frozen=True)
 class Ended:
-    """What became of a call. stamped: the columns that have a stamp."""
+    """What became of a call. stamped: the columns that have a stamp. first_token, first_visible: when its
+    first token was received, and its first one of text. unmarked: ok, and nobody said its dialect's mark."""
 
     outcome: Outcome
     tokens: int
     usage: int
     stamped: frozenset[str]
+    first_token: int
+    first_visible: int
+    unmarked: bool
 
 
 class Calling:
@@ -101,6 +105,9 @@ class Calling:
                 stamped=frozenset(
                     name for name in ("connected", "sent", "first_event") if self._samples[name][call]
                 ),
+                first_token=self._samples["received"][self._timetable["first"][call]],
+                first_visible=self._samples["first_visible"][call],
+                unmarked=bool(self._samples["no_sentinel"][call]),
             )
             for call in range(self._calls)
         ]

@@ -1,5 +1,7 @@
 """Facts made from a schedule and delays, so that every figure's value is known beforehand."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from streamlanes.facts import CallStamps, CpuReading, Facts, MemoryPass, ProviderStamps, TimedPass
@@ -37,12 +39,13 @@ def timed(  # noqa: PLR0913  # one parameter for each part of a delay
     accept_ms: float = 3.0,
     provider_ms: float = 0.5,
     client_ms: float = 0.25,
-    cell_cores: float = 0.5,
+    cell_cores: float | Sequence[float] = 0.5,
     provider_cores: float = 0.2,
     with_provider: bool = True,
     **changes: object,
 ) -> TimedPass:
-    """A pass in which every call and every token was late by exactly these parts."""
+    """A pass in which every call and every token was late by exactly these parts. cell_cores: what the cell's
+    process used of a core; several for several processes."""
     calls = plan.calls
     begin = ORIGIN_NS + plan.start_ns + round(queue_ms * MS)
     connected = begin + round(connect_ms * MS)
@@ -51,10 +54,11 @@ def timed(  # noqa: PLR0913  # one parameter for each part of a delay
     sent = np.repeat(seen, counts) + plan.offset_ns + round(provider_ms * MS if with_provider else 0)
     received = sent + round(client_ms * MS)
     end = received[plan.first[1:] - 1] + 1000
+    cores = cell_cores if isinstance(cell_cores, Sequence) else [cell_cores]
     readings = tuple(
         CpuReading(
             ORIGIN_NS + step * 100 * MS,
-            {7: round(step * 1e8 * cell_cores)},
+            {pid: round(step * 1e8 * used) for pid, used in enumerate(cores, start=7)},
             round(step * 1e8 * provider_cores),
         )
         for step in range(int((end.max() - ORIGIN_NS) / (100 * MS)) + 2)

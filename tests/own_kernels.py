@@ -90,6 +90,11 @@ def never_returns(text: str) -> Sequence[float]:
     return good(text)
 
 
+def never_ends(text: str) -> Sequence[float]:
+    while True:
+        time.sleep(0.01)
+
+
 def slow(text: str) -> Sequence[float]:
     time.sleep(0.3)
     return good(text)

@@ -7,7 +7,7 @@ import ssl
 import struct
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 
 class Do(enum.Enum):
@@ -18,7 +18,8 @@ class Do(enum.Enum):
     STALL = "send nothing more, and wait until the caller leaves"
 
 
-Script = Sequence[bytes | Do]
+Script = Sequence[bytes | Do | Callable[[], bool]]
+"""What is sent and done in turn. A function: nothing more is sent until it says so."""
 
 EVENT_STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 LAST_CHUNK = b"0\r\n\r\n"
@@ -32,6 +33,14 @@ def refusal(status: int) -> bytes:
     body = b'{"error":{"message":"no","type":"none"}}'
     head = b"HTTP/1.1 %d No\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
     return head % (status, len(body)) + body
+
+
+def within(come: Callable[[], bool]) -> bool:
+    """Wait until it has come to that; whether it has."""
+    until = time.monotonic() + 20
+    while not come() and time.monotonic() < until:
+        time.sleep(0.002)
+    return come()
 
 
 class Scripted:
@@ -60,10 +69,7 @@ class Scripted:
 
     def settle(self, open_connections: int) -> bool:
         """Wait until so many connections stand; whether it came to that."""
-        until = time.monotonic() + 20
-        while self.open != open_connections and time.monotonic() < until:
-            time.sleep(0.002)
-        return self.open == open_connections
+        return within(lambda: self.open == open_connections)
 
     def _start(self, run, *args) -> None:
         thread = threading.Thread(target=run, args=args)
@@ -103,6 +109,8 @@ class Scripted:
         for step in self._script:
             if isinstance(step, bytes):
                 connection.sendall(step)
+            elif not isinstance(step, Do):
+                assert within(step), "the caller never came to it"
             elif step is Do.STALL:
                 connection.settimeout(30)
                 assert connection.recv(1) == b"", "nothing is sent after a request"

@@ -10,11 +10,14 @@ TOKENS = 3
 
 @dataclass(frozen=True)
 class Said:
-    """One dialect's events: what comes first, a token, what comes last, an error in mid-stream, garbage."""
+    """One dialect's events: what comes first, reasoning in each of its spellings, a token, the finish reason
+    with the usage, the mark of the end, an error in mid-stream, garbage."""
 
     opening: bytes
+    thoughts: tuple[bytes, ...]
     token: bytes
-    ending: bytes
+    reason: bytes
+    mark: bytes
     error: bytes
     garbage: bytes
 
@@ -24,7 +27,7 @@ class Said:
 
     @property
     def whole(self) -> Script:
-        return [*self.part(TOKENS), chunk(self.ending) + LAST_CHUNK]
+        return [*self.part(TOKENS), chunk(self.reason + self.mark) + LAST_CHUNK]
 
 
 def _data(content: object, event: str = "") -> bytes:
@@ -56,8 +59,10 @@ _MESSAGE = {
 SAID = {
     "openai": Said(
         opening=_chat({"role": "assistant", "content": ""}),
+        thoughts=(_chat({"reasoning_content": "hm"}), _chat({"reasoning": " so"})),
         token=_chat({"content": " a"}),
-        ending=_chat({}, "stop") + _data({**_CHUNK, "choices": [], "usage": _USAGE}) + b"data: [DONE]\n\n",
+        reason=_chat({}, "stop") + _data({**_CHUNK, "choices": [], "usage": _USAGE}),
+        mark=b"data: [DONE]\n\n",
         error=_data({"error": {"message": "overloaded", "type": "server_error"}}),
         garbage=b"data: {oops\n\n",
     ),
@@ -65,10 +70,13 @@ SAID = {
         opening=_named("message_start", message=_MESSAGE)
         + _named("content_block_start", index=0, content_block={"type": "text", "text": ""})
         + _named("ping"),
+        thoughts=(
+            _named("content_block_delta", index=0, delta={"type": "thinking_delta", "thinking": "hm"}),
+        ),
         token=_named("content_block_delta", index=0, delta={"type": "text_delta", "text": " a"}),
-        ending=_named("content_block_stop", index=0)
-        + _named("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 7})
-        + _named("message_stop"),
+        reason=_named("content_block_stop", index=0)
+        + _named("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 7}),
+        mark=_named("message_stop"),
         error=_named("error", error={"type": "overloaded_error", "message": "overloaded"}),
         garbage=b"event: content_block_delta\ndata: {oops\n\n",
     ),

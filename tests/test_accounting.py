@@ -18,14 +18,17 @@ FINISH = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n
 Act = Callable[[Receiver], object]
 
 
-def figures(acts: list[Act], **provider: object) -> Callable[[str], float | Missing]:
+def figures(
+    acts: list[Act], *, says_mark: bool = True, **provider: object
+) -> Callable[[str], float | Missing]:
     """The record's figures, had each call's receiver been told what its act says."""
     plan = small_schedule(len(acts), tokens=5.0)
     pair = tables(plan)
     for call, act in enumerate(acts):
         pair[1]["begin"][call] = pair[1]["connected"][call] = pair[1]["sent"][call] = ORIGIN_NS
         act(receiver(call, pair))
-    view = Calls(facts(plan, timed=timed(plan, calls=stamps(pair[1]), **provider)))
+    made = facts(plan, timed=timed(plan, calls=stamps(pair[1]), **provider), says_mark=says_mark)
+    view = Calls(made)
     for table in pair:
         table.close()
     known = {metric.path: metric for metric in LANE.metrics}
@@ -82,6 +85,14 @@ def test_a8_only_what_said_that_it_was_over_is_ok():
     for series in ("e2e_ms", "ttft_ms", "first_event_ms", "first_visible_ms"):
         assert found(f"latency.{series}.count") == 10
     assert found("latency.lateness_ms.count") == 50
+
+
+def test_a8_a_client_that_does_not_say_the_mark_has_no_count_of_it():
+    acts = [answer((TOKEN * 5, 10), (FINISH, 20))] * 3
+    assert figures(acts)("counts.no_sentinel") == 3
+    told = figures(acts, says_mark=False)("counts.no_sentinel")
+    assert told == Missing("this client does not say whether the mark came")
+    assert isinstance(figures(acts, with_provider=False)("counts.no_sentinel"), Missing)
 
 
 @pytest.mark.parametrize("word", ["reasoning_content", "reasoning"])

@@ -25,6 +25,7 @@ def test_a_quiet_good_cell_has_none():
     ("changes", "name"),
     [
         ({"cell_cores": 0.95}, FlagName.CLIENT_LIMITED),
+        ({"cell_cores": (0.1, 0.95)}, FlagName.CLIENT_LIMITED),
         ({"provider_cores": 0.8}, FlagName.PROVIDER_LIMITED),
         ({"provider_ms": 9.0}, FlagName.PROVIDER_LIMITED),
         ({"host": quiet_hosts(busy_ns=2 * 10**9)}, FlagName.NOISY_HOST),
@@ -44,16 +45,26 @@ def test_each_is_raised_by_its_own_evidence(changes: dict[str, object], name: Fl
     "changes",
     [
         {"cell_cores": 0.85},
+        {"cell_cores": (0.6, 0.6)},
         {"provider_cores": 0.6},
         {"provider_ms": 4.0},
         {"provider_ms": 6.0, "client_ms": 100.0},
         {"host": quiet_hosts(busy_ns=10**9 // 2)},
         {"spin_ms": (5.0, 6.0)},
+        {"host": (host(listen_overflows=3), host(cpu_total_ns=10**9, listen_overflows=3))},
+        {"host": (host(throttled_periods=4), host(throttled_periods=4))},
     ],
 )
 def test_below_its_bound_none_is_raised(changes: dict[str, object]):
     plan = schedule()
     assert raised(facts(plan, timed=timed(plan, **changes))) == set()
+
+
+@pytest.mark.parametrize(("cores", "limited"), [(1.3, False), (1.5, True)])
+def test_a_provider_has_all_the_cpus_of_its_set(cores: float, limited: bool):
+    plan = schedule()
+    made = facts(plan, timed=timed(plan, provider_cores=cores), provider_cpus=2.0)
+    assert raised(made) == ({FlagName.PROVIDER_LIMITED} if limited else set())
 
 
 @pytest.mark.parametrize(

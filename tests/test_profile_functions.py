@@ -1,11 +1,14 @@
 """People's own functions in profiles and on the command line: strict, in one line."""
 
+import msgspec
 import pytest
 
 from streamlanes.backends import BACKENDS, Waits
 from streamlanes.errors import UserError
 from streamlanes.lanes import lane
-from streamlanes.profile import Profile, Wishes, parse
+from streamlanes.profile import Profile, RunTable
+from streamlanes.profile_files import parse
+from streamlanes.wishes import Wishes
 
 SMALL = b"""
 [[cells]]
@@ -116,9 +119,39 @@ def test_a_function_in_the_mixed_lane_runs_under_the_lanes_own_backends():
         assert {cell.workload for cell in cells} == {"flow"}
 
 
-def test_a_lane_without_streams_calls_no_function():
-    with pytest.raises(UserError, match="unknown client of lane cpu 'call'"):
-        Wishes(lane="cpu", functions=["a:b"]).applied(small()).expand()
+def test_a_function_in_the_cpu_lane_is_its_kernel():
+    profile = Wishes(lane="cpu", functions=["a:b", "c:d"], backends=["asyncio"]).applied(small())
+    cells = profile.expand()
+    assert {(cell.client, cell.call) for cell in cells} == {("none", None)}
+    offloads = {"inline", "threads", "processes"}
+    assert {(cell.axes.kernel, cell.axes.offload) for cell in cells} == {
+        (kernel, offload) for kernel in ("a:b", "c:d") for offload in offloads
+    }
+
+
+def test_a_function_stands_beside_kernels_that_are_set():
+    settings = {"kernel": ["hash-embed"], "offload": ["inline"]}
+    wishes = Wishes(functions=["a:b"], settings=settings)
+    of_cpu = msgspec.structs.replace(small(), run=RunTable(lane="cpu"))
+    assert {cell.axes.kernel for cell in wishes.applied(of_cpu).expand()} == {"hash-embed", "a:b"}
+    mixed = Wishes(lane="mixed", functions=["a:b"], settings={"kernel": ["c:d"], "work_ms": [1]})
+    cells = mixed.applied(small()).expand()
+    assert {(cell.call, cell.axes.kernel) for cell in cells} == {("a:b", "c:d")}, "there it is the calls"
+
+
+@pytest.mark.parametrize("name", ["tokenize", "agent.py:embed", "a:"])
+def test_a_kernel_of_ones_own_is_named_like_a_call(name: str):
+    with pytest.raises(UserError, match="write it as module:function"):
+        Wishes(lane="cpu", functions=[name]).applied(small())
+
+
+@pytest.mark.parametrize(("name", "words"), [("cpu", "set kernel = "), ("chaos", "leave it out")])
+def test_a_lane_without_calls_says_what_to_do_with_a_function(name: str, words: str):
+    text = OWN.replace(b"[[cells]]", f'[[cells]]\nlane = "{name}"'.encode())
+    with pytest.raises(UserError, match=f"lane {name} has no client call; {words}"):
+        parse(text, "own.toml", "own").expand()
+    with pytest.raises(UserError, match=words):
+        Wishes(lane=name, clients=["call"]).applied(parse(OWN, "own.toml", "own")).expand()
 
 
 def test_api_means_nothing_to_a_function():

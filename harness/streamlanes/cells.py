@@ -282,13 +282,13 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 def check(cell: Cell) -> None:
     """Raise UserError, with the nearest name or the allowed range, for a cell that cannot be meant."""
     own = lane(cell.lane)
+    _check_call(cell, own)
     for kind, name, known in (
         ("backend", cell.backend, BACKENDS),
         (f"client of lane {own.name}", cell.client, own.clients),
     ):
         if name not in known:
             raise unknown(kind, name, known)
-    _check_call(cell)
     axes = cell.axes
     _check_lane(cell, own)
     if cell.budget_s is not None and not 0 < cell.budget_s <= 86_400:
@@ -338,13 +338,22 @@ _OF_BACKENDS = ("workers", "start_method")
 """Axes of backends that some lanes have for their own workers too."""
 
 
-def _check_call(cell: Cell) -> None:
+def _check_call(cell: Cell, own: Lane) -> None:
+    if cell.client == CALL and CALL not in own.clients:
+        do = f'set {own.own_code} = "module:function"' if own.own_code else "leave it out"
+        raise UserError(f"lane {own.name} has no client call; {do}, or name lane io or mixed")
     if cell.call is None and cell.client == CALL:
         raise UserError("client call needs a function of yours; name it with --call module:function")
     if cell.call is not None and cell.client != CALL:
         raise UserError(f"call is {cell.call!r} and the client {cell.client!r}; a function needs client call")
-    if cell.call is not None and not _TARGET.fullmatch(cell.call):
-        raise UserError(f"call is {cell.call!r}; write it as module:function, such as agent:answer")
+    if cell.call is not None:
+        check_function(cell.call)
+
+
+def check_function(name: str) -> None:
+    """Raise UserError for what names no function in a module."""
+    if not _TARGET.fullmatch(name):
+        raise UserError(f"call is {name!r}; write it as module:function, such as agent:answer")
 
 
 def _dist(axis: str, value: DistAxis) -> Dist | HeavyTailed:

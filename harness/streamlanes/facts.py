@@ -123,7 +123,8 @@ class Facts:
     budget). full_schedule: of all calls. width: of a bounded backend, else None. drained: every
     admitted call ended before the budget did. memory: the pass, or why there is none. grain_ms: of the
     timers that pace the tokens (Cell.grain_ms). tokens_per_chunk: how many tokens a chunk of the provider
-    brings. own_code: whether the calls are a person's own function.
+    brings. own_code: whether the calls are a person's own function. says_mark: whether the client tells
+    that the dialect's own mark of the end came.
     """
 
     calls: int
@@ -137,3 +138,4 @@ class Facts:
     tokens_per_chunk: int = 1
     grain_ms: float = 1.0
     own_code: bool = False
+    says_mark: bool = True

@@ -118,6 +118,7 @@ class Bench:
             tokens_per_chunk=cell.tokens_per_chunk,
             grain_ms=cell.grain_ms,
             own_code=cell.call is not None,
+            says_mark=cell.client_info.says_mark,
         )
 
     def _lane(self, cell: Cell) -> Lane:
@@ -265,7 +266,8 @@ class Bench:
             child.say(self._spec(cell, schedule, tables, serving, hold, placed))
             word = hear(child, START_S)
             if word is None:
-                raise CellEnded(Status(StatusName.CRASHED, f"not ready after {START_S:.0f} s"))
+                why = f"not ready after {START_S:g} s, with {_prepared(lane, cell, schedule)}"
+                raise CellEnded(Status(StatusName.CRASHED, why))
             expect(word, "ready")
             startup_s = (now_ns() - began) / 1e9
             server = server_processes(placed.server)
@@ -353,6 +355,13 @@ class Bench:
     def close(self) -> None:
         """Leave no process behind."""
         self.launcher.close()
+
+
+def _prepared(lane: Lane, cell: Cell, schedule: Schedule) -> str:
+    """What a cell has up before it is ready: its job, and the names that this was given."""
+    own = lane.asks.resolved(cell, schedule) if lane.asks else {}
+    named = {"job": lane.job.partition(":")[2], "call": cell.call, **own}
+    return ", ".join(f"{what} {name}" for what, name in named.items() if isinstance(name, str))
 
 
 def _first_tokens(cell: Cell, tables: Tables) -> Ns:

@@ -105,6 +105,34 @@ def test_what_the_provider_counted_is_handed_on(client: str, waits: Waits):
 
 
 @every_form
+@pytest.mark.parametrize("marked", [True, False])
+def test_a8_whether_the_mark_came_is_told_by_all_that_know_it(client: str, waits: Waits, marked: bool):
+    events = said(client)
+    last = events.reason + (events.mark if marked else b"")
+    with Scripted([*events.part(TOKENS), chunk(last) + LAST_CHUNK]) as server:
+        (ended,) = Calling(client, waits, server.address).run()
+    assert (ended.outcome, ended.tokens) == (Outcome.OK, TOKENS)
+    unmarked = not marked if CLIENTS[client].says_mark else True
+    assert ended.unmarked == unmarked, "one that does not say it looks the same in both cases"
+
+
+@every_form
+def test_b1_reasoning_is_a_token_that_nobody_sees(client: str, waits: Waits):
+    events = said(client)
+    thoughts = [chunk(each) for each in events.thoughts]
+    opening, answer = events.part(0), events.whole[2:]
+
+    def received() -> bool:
+        return calling.tokens_so_far() == len(thoughts)
+
+    with Scripted([*opening, *thoughts, received, *answer]) as server:
+        calling = Calling(client, waits, server.address, tokens=float(len(thoughts) + TOKENS))
+        (ended,) = calling.run()
+    assert (ended.outcome, ended.tokens) == (Outcome.OK, len(thoughts) + TOKENS)
+    assert 0 < ended.first_token < ended.first_visible
+
+
+@every_form
 def test_a_stream_that_is_given_up_is_closed_at_once(client: str, waits: Waits):
     """The receiver refuses an event; nobody waits for the rest, nor for the client to close."""
     script, _, _ = endings(said(client))["no event"]

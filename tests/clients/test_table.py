@@ -44,6 +44,15 @@ def test_the_default_pools_are_the_libraries_own():
     assert CLIENTS["httpx-http2"].pool == MOST_STREAMS, "the provider allows no fewer"
 
 
+def test_who_does_not_say_whether_the_mark_came():
+    """What each says is tried in test_endings; people's own code gives text and nothing else."""
+    assert {name for name, info in CLIENTS.items() if not info.says_mark} == {
+        "openai",
+        "openai-defaults",
+        CALL,
+    }
+
+
 @pytest.mark.parametrize(("name", "waits"), FORMS)
 def test_every_form_loads_and_is_a_client(name: str, waits: Waits):
     client = load(CLIENTS[name].forms[waits])(SETTING)

@@ -21,6 +21,9 @@ FINISH = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n
 USED = b'data: {"choices":[],"usage":{"completion_tokens":9}}\n\n'
 DONE = b"data: [DONE]\n\n"
 FAILED = b'data: {"error":{"message":"x"}}\n\n'
+FAILED_BESIDE = (
+    b'data: {"error":{"message":"x"},"choices":[{"delta":{"content":""},"finish_reason":null}]}\n\n'
+)
 STOP_REASON = b'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}\n\n'
 MESSAGE_STOP = b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
 OVERLOADED = b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n'
@@ -135,6 +138,7 @@ def test_a_whole_answer(two, api: str):
         ("openai", TOKEN, True, Outcome.RESET, 0),
         ("openai", TOKEN + FAILED, False, Outcome.PROVIDER_ERROR, 0),
         ("openai", TOKEN + FAILED + DONE, False, Outcome.PROVIDER_ERROR, 0),
+        ("openai", TOKEN + FAILED_BESIDE + DONE, False, Outcome.PROVIDER_ERROR, 0),
         ("anthropic", STOP_REASON + MESSAGE_STOP, False, Outcome.OK, 0),
         ("anthropic", STOP_REASON, False, Outcome.OK, 1),
         ("anthropic", MESSAGE_STOP, False, Outcome.OK, 0),
@@ -202,6 +206,16 @@ def test_what_a_library_says_counts_like_bytes(two):
     assert found["outcome"] == Outcome.OK
 
 
+@pytest.mark.parametrize(("marked", "no_sentinel"), [((False,), 1), ((True,), 0), ((False, True), 0)])
+def test_a_finish_reason_is_no_mark_of_the_end(two, marked: tuple[bool, ...], no_sentinel: int):
+    into = receiver(0, two)
+    for each in marked:
+        into.finished(marked=each)
+    into.closed(9)
+    found = row(two, 0)
+    assert (found["outcome"], found["no_sentinel"]) == (Outcome.OK, no_sentinel)
+
+
 def test_a_token_is_an_event_too(two):
     into = receiver(0, two)
     into.tokens(1, 7)
@@ -215,6 +229,7 @@ def test_a_token_is_an_event_too(two):
         (lambda into: None, True, Outcome.RESET),
         (lambda into: into.failed(), False, Outcome.PROVIDER_ERROR),
         (lambda into: (into.finished(), into.failed()), False, Outcome.PROVIDER_ERROR),
+        (lambda into: (into.finished(marked=False), into.failed()), False, Outcome.PROVIDER_ERROR),
         (lambda into: into.used(3), False, Outcome.TRUNCATED),
     ],
 )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+import psutil
 import pytest
 
 import own_kernels
@@ -110,12 +111,37 @@ def test_a_worker_that_dies_takes_one_document_with_it(cpu_bench: Bench):
     assert made.cpu["worker_deaths"] >= len(BAD), "the sample before the run may have met some too"
 
 
-def test_a_kernel_that_never_returns_ends_with_the_budget(cpu_bench: Bench):
+def test_a_kernel_that_does_not_return_from_a_later_document_ends_with_the_budget(cpu_bench: Bench):
     what = cell(kernel="own_kernels:never_returns", offload="threads", budget_s=1.0)
     made = measured(cpu_bench, msgspec.structs.replace(what, calls=80))
     assert made.status.name is StatusName.OVER_BUDGET
     assert made.work["per_s"] is None
     assert "over the budget" in made.missing["work.per_s"]
+
+
+def test_a_kernel_that_never_returns_inline_ends_with_the_parents_patience(
+    cpu_bench: Bench, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("streamlanes.process.START_S", 1.5)
+    with pytest.raises(CellEnded) as ended:
+        cpu_bench.measure(cell(kernel="own_kernels:never_ends", offload="inline"))
+    assert ended.value.status.name is StatusName.CRASHED
+    told = "not ready after 1.5 s, with job CpuJob, kernel own_kernels:never_ends, offload inline"
+    assert ended.value.status.reason == told
+    assert not psutil.Process(cpu_bench.launcher.pid).children(), "it is killed"
+
+
+@pytest.mark.parametrize("offload", ["threads", "processes"])
+def test_a_kernel_that_never_returns_from_its_first_document_is_named(
+    cpu_bench: Bench, monkeypatch: pytest.MonkeyPatch, offload: str
+):
+    monkeypatch.setattr(cpu_bench, "lane", replace(cpu_bench.lane, job="own_jobs:impatient"))
+    with pytest.raises(CellEnded) as ended:
+        cpu_bench.measure(cell(kernel="own_kernels:never_ends", offload=offload))
+    assert ended.value.status.name is StatusName.CRASHED
+    told = "KernelError: kernel own_kernels:never_ends had not returned after 0.5 s of one document"
+    assert ended.value.status.reason == told
+    assert not psutil.Process(cpu_bench.launcher.pid).children(recursive=True), "nobody waits for it"
 
 
 @pytest.mark.parametrize(
@@ -147,6 +173,16 @@ def test_the_command_compares_the_ways(tmp_path: Path):
     assert "hash-embed under asyncio, 40 documents: inline" in done.stderr
     (page,) = tmp_path.glob("results/runs/*/report/index.html")
     assert (page.parent / "throughput.svg").is_file()
+
+
+def test_the_command_takes_a_function_as_its_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PYTHONPATH", HERE, prepend=":")
+    command = "run --lane cpu --call own_kernels:good -n 40 --set tokens=30 --set offload=inline --json"
+    done = run(*command.split(), cwd=tmp_path)
+    (made,) = records(done)
+    assert done.returncode == 0, done.stderr
+    assert made["cell"]["axes"]["kernel"] == made["interpreter"]["kernel"] == "own_kernels:good"
+    assert made["counts"]["ok"] == 40
 
 
 def test_more_workers_than_a_limit_allows_are_told_beforehand(tmp_path: Path):

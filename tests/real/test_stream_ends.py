@@ -61,6 +61,17 @@ def test_a8_only_what_said_that_it_was_over_is_ok(bench: Bench, backend: str, cl
     assert made.counts["lost_tokens"] == made.counts["extra_tokens"] == 0
 
 
+@pytest.mark.parametrize("client", ["openai", "anthropic"])
+def test_a8_an_sdk_that_does_not_say_the_mark_has_no_count_of_it(bench: Bench, client: str):
+    made = measured(bench, "asyncio", client, Behaviour(faults={Fault.NO_DONE: 1.0}))
+    assert made.counts["ok"] == CALLS
+    if client == "anthropic":
+        assert made.counts["no_sentinel"] == CALLS
+    else:
+        assert made.counts["no_sentinel"] is None
+        assert "does not say" in made.missing["counts.no_sentinel"]
+
+
 @pytest.mark.parametrize("api", DIALECTS)
 @pytest.mark.parametrize(("backend", "client"), FORMS)
 def test_a7_the_providers_count_is_the_authority(bench: Bench, backend: str, client: str, api: str):

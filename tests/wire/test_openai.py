@@ -88,10 +88,13 @@ def test_what_is_no_count_is_no_usage(count: object):
     [
         chunk(error={"message": "overloaded"}),
         chunk(error={"message": "overloaded"}, choices=[]),
-        chunk(
-            error={"message": "overloaded"},
-            choices=[{"index": 0, "delta": {"content": ""}, "finish_reason": "error"}],
-        ),
+        *[
+            chunk(
+                error={"message": "overloaded"},
+                choices=[{"index": 0, "delta": {"content": ""}, "finish_reason": reason}],
+            )
+            for reason in ("error", None)
+        ],
     ],
 )
 def test_an_error_in_mid_stream_is_kept_and_ends_it(event: bytes):
@@ -100,6 +103,16 @@ def test_an_error_in_mid_stream_is_kept_and_ends_it(event: bytes):
     assert fold.error == {"message": "overloaded"}
     assert fold.over
     assert not fold.done
+    fold.add(b"[DONE]")
+    assert fold.error == {"message": "overloaded"}, "what comes after it mends nothing"
+
+
+@pytest.mark.parametrize(("said", "brought"), [({"content": " a"}, TEXT), ({"reasoning": "hm"}, REASONING)])
+def test_an_error_beside_a_token_is_one_too(said: dict[str, str], brought: Brought):
+    fold = ChatFold()
+    assert fold.add(chunk(error={"message": "overloaded"}, choices=[{"index": 0, "delta": said}])) is brought
+    assert fold.error == {"message": "overloaded"}
+    assert fold.over
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ class ClientInfo:
     are loaded. dialect: the API of a client that decodes by itself, empty where a person's function
     decides it; None for one that hands over bytes. http2: whether it speaks that and nothing else. keeps:
     whether a connection is kept for a later call where nothing is asked for; None for a client without
-    any, and where the function decides. chooses: whether that can be asked for. pool: connections at once
-    in one process by the library's default; None if nothing is in the calls' way. widen: how a program
-    asks for another number.
+    any, and where the function decides. chooses: whether that can be asked for. says_mark: whether it tells
+    that the dialect's own mark of the end came. pool: connections at once in one process by the library's
+    default; None if nothing is in the calls' way. widen: how a program asks for another number.
     """
 
     forms: dict[Waits, str]
@@ -28,6 +28,7 @@ class ClientInfo:
     http2: bool = False
     keeps: bool | None = None
     chooses: bool = False
+    says_mark: bool = True
     pool: int | None = None
     widen: str = ""
 
@@ -46,6 +47,7 @@ def _library(
     *under: str,
     waits: tuple[Waits, ...] = _BOTH,
     dialect: str | None = None,
+    says_mark: bool = True,
     pool: int | None = None,
     widen: str = "",
 ) -> dict[str, ClientInfo]:
@@ -59,6 +61,7 @@ def _library(
         dialect=dialect,
         keeps=True,
         chooses=True,
+        says_mark=says_mark,
     )
     as_it_comes = replace(
         sized, forms=_forms(name, waits, "open_defaults"), chooses=False, pool=pool, widen=widen
@@ -69,6 +72,11 @@ def _library(
 _HTTPX = ("httpx2", "httpcore2", "httpx", "httpcore", "h11")
 """What an SDK stands on: the first two, or in older versions the next two."""
 _SDK_WIDEN = "http_client=DefaultAsyncHttpxClient(limits=Limits(max_connections={}))"
+
+NOTHING = ClientInfo(
+    forms=dict.fromkeys(Waits, "streamlanes.clients.nothing:open_client"), network=False, fds_per_call=0
+)
+"""Of jobs that wait for no token. A lane that has such jobs names it; it is no client for calls."""
 
 CALL = "call"
 """The client that calls a person's own function."""
@@ -92,8 +100,9 @@ CLIENTS: dict[str, ClientInfo] = {
     ),
     # No cap: its pool of 10 is of connections that are kept, and it opens more beside them.
     **_library("requests", "urllib3", waits=_BLOCKING),
-    **_library("openai", *_HTTPX, dialect="openai", pool=1000, widen=_SDK_WIDEN),
+    # It ends its stream at `[DONE]` and at the end of the answer alike.
+    **_library("openai", *_HTTPX, dialect="openai", says_mark=False, pool=1000, widen=_SDK_WIDEN),
     **_library("anthropic", *_HTTPX, waits=_ASYNC, dialect="anthropic", pool=1000, widen=_SDK_WIDEN),
     # A person's own: it decodes by itself and speaks as it likes; one descriptor at the least.
-    CALL: ClientInfo(forms=_forms("call"), network=True, fds_per_call=1, dialect=""),
+    CALL: ClientInfo(forms=_forms("call"), network=True, fds_per_call=1, dialect="", says_mark=False),
 }

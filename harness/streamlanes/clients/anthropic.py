@@ -79,7 +79,7 @@ def _hand_over(event: "RawMessageStreamEvent", into: Into) -> None:
     elif event.type == "message_delta":
         into.used(event.usage.output_tokens)
         if event.delta.stop_reason:
-            into.finished()
+            into.finished(marked=False)
     elif event.type == "message_stop":
         into.finished()
 

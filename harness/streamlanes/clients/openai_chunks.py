@@ -30,6 +30,6 @@ def hand_over(chunk: "ChatCompletionChunk", into: Into) -> None:
         elif getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None):
             into.tokens(1, now, visible=False)
         if choice.finish_reason:
-            into.finished()
+            into.finished(marked=False)  # `[DONE]` and the end of the answer look the same from here
     if chunk.usage:
         into.used(chunk.usage.completion_tokens)

@@ -65,5 +65,5 @@ def ended(setting: Setting, into: Into, count: int) -> None:
     else cut short, whoever cut it."""
     first = setting.schedule["first"]
     if count >= first[into.call + 1] - first[into.call]:
-        into.finished()
+        into.finished(marked=False)
     into.closed(now_ns())

@@ -112,9 +112,12 @@ class Receiver:
         """Take the provider's own count of output tokens; the last one counts, None is none."""
         self._fold.use(output_tokens)
 
-    def finished(self) -> None:
-        """The model's own end was seen, by whatever mark."""
-        self._fold.finish()
+    def finished(self, *, marked: bool = True) -> None:
+        """The model's own end was seen: the dialect's mark of it or, not marked, a finish reason alone."""
+        if marked:
+            self._fold.finish()
+        else:
+            self._fold.finish_reason = "said by the library"
 
     def failed(self) -> None:
         """An error object came in mid-stream."""

@@ -27,7 +27,7 @@ SAMPLE_S = 0.25
 SAMPLE_DOCUMENTS = 64
 SAMPLE_LIMIT_S = 20.0
 """Of one document, the first ones of which load people's models. Inline there is nobody to look at a
-clock: the parent's own limit ends such a cell."""
+clock: the parent's own limit (process.START_S) ends such a cell."""
 TRIES = 20
 PINGS = 20
 FAULTS_SAID = 20

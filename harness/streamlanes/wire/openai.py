@@ -41,15 +41,13 @@ class ChatFold(Fold):
             choices = chunk.get("choices")
             if chunk.get("usage"):
                 self.use(chunk["usage"].get("completion_tokens"))
+            if chunk.get("error"):
+                self.fail(chunk["error"])
             if not choices:
-                if chunk.get("error"):
-                    self.fail(chunk["error"])
                 return NOTHING
             choice = choices[0]
             if choice.get("finish_reason"):
                 self.finish_reason = choice["finish_reason"]
-                if chunk.get("error"):
-                    self.fail(chunk["error"])
             delta = choice.get("delta") or {}
             if delta.get("content"):
                 return TEXT
