@@ -92,8 +92,8 @@ def fsync_us(folder: Path) -> float:
 
 @pytest.fixture(autouse=True)
 def own_heap() -> Iterator[None]:
-    """Collections look at what a test makes, and not at the test runner's heap too: one of those takes as long
-    as several commits."""
+    """Collections look at what a test makes, and not at the test runner's heap too: one of those takes as
+    long as several commits."""
     gc.collect()
     gc.freeze()
     yield

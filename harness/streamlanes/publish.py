@@ -42,7 +42,9 @@ from streamlanes.words import quantity
 
 TEMPLATE = Path("docs/README.template.md")
 README = Path("README.md")
-PAGES = tuple(Path("docs") / name for name in ("clients.md", "durable.md", "architectures.md", "workloads.md"))
+PAGES = tuple(
+    Path("docs") / name for name in ("clients.md", "durable.md", "architectures.md", "workloads.md")
+)
 PUBLISHED = Path("results/published")
 
 _PLACE = re.compile(r"\{\{(\w+)((?: [^\s{}]+)*)\}\}")

@@ -50,8 +50,8 @@ class Direct:
 
 def sender(transport: asyncio.Transport) -> tuple[Send, int]:
     """The connection's way out, and the descriptor that may be written to in its stead as long as that takes
-    all; -1 for none. Over TLS it is the loop's own write: uvloop's encrypts and writes to the socket before it
-    returns."""
+    all; -1 for none. Over TLS it is the loop's own write: uvloop's encrypts and writes to the socket before
+    it returns."""
     if isinstance(transport, Shared) or transport.get_extra_info("sslcontext") is not None:
         return transport.write, -1
     direct = Direct(transport)

@@ -63,7 +63,9 @@ class Wheel(Generic[T]):
     """Hands the items of a tick to `fire(items, now_ns)`, once it is there: each at the first tick at or
     after its due time."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, tick_ns: int, fire: Callable[[list[T], int], None]) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, tick_ns: int, fire: Callable[[list[T], int], None]
+    ) -> None:
         self._tick_ns = tick_ns
         self._fire = fire
         self._slots: dict[int, list[T]] = {}
