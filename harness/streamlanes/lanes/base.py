@@ -170,9 +170,9 @@ class Lane:
     """A family of measurements.
 
     job: "module:attribute" of the coroutine done N times. counted: what those N are. view: what the metrics'
-    functions take, made once per cell from its facts. headline: paths of the run's one table. compared: those of them
-    that decide who wins and enter ratios, most important first. headline_of: workload -> as many others
-    for its table, where it asks another question. usual: its cells where nobody names any. backends: those
+    functions take, made once per cell from its facts. headline: paths of the run's one table. compared:
+    those of them that decide who wins and enter ratios, most important first. headline_of: workload -> as
+    many others for its table, where it asks another question. usual: its cells where nobody names any. backends: those
     that its cells may have. clients: how its jobs may wait. own_code: the axis that takes people's own
     functions, in a lane without a client that does. columns: what its job stamps of a call beside
     what every cell does. asks: its own axes, None for a lane without. holds: whether calls can be held in

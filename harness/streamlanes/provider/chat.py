@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -24,7 +25,9 @@ class Chat:
     def __init__(self, usage: bool, padding: bool) -> None:
         self._usage = usage
         self._padding = padding
-        self.tokens = [_cut(self._event({"content": f" {word}"})) for word in WORDS]
+        self.tokens: Sequence[tuple[bytes, ...]] = [
+            _cut(self._event({"content": f" {word}"})) for word in WORDS
+        ]
         self._role, self._stop = _cut(self._event(_ROLE)), _cut(self._event({}, "stop"))
         counts = _sse(_head() | {"choices": [], "usage": _usage("%d", "%d", "%d")})
         self._counts = counts.replace(b'"%d"', b"%d")

@@ -1,5 +1,6 @@
 """Anthropic's messages in bytes: named events in a fixed order, and no `[DONE]`."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -19,7 +20,8 @@ class Messages:
     """There is one way of asking."""
 
     def __init__(self) -> None:
-        self.tokens = [(chunk(self.text(b"", f" {word}")),) for word in WORDS]  # the call's id is not in it
+        # The call's id is not in them.
+        self.tokens: Sequence[tuple[bytes, ...]] = [(chunk(self.text(b"", f" {word}")),) for word in WORDS]
 
     def first(self, call_id: bytes, prompt_tokens: int) -> bytes:
         """Response head, start of message and block, a ping."""
