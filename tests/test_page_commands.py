@@ -18,17 +18,15 @@ BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def shown(program: str) -> Iterator[list[str]]:
-    """What follows the program in every command of the pages: whole lines of a block of code, and spans of
-    code. A span that ends in dots, or has a choice in brackets, is a form and no command."""
+    """What follows the program in every command of the pages: a line in a block of code, or a span of code.
+    What has brackets or dots is a form and no command."""
+    command = re.compile(rf"(?:\$ )?(?:\w+=\S+ )*{program} (.*?)(?:$| &&| 2>| \|)")
     for page in PAGES:
         text = page.read_text(encoding="utf-8").replace("\\\n", " ")
         lines = [line for block in BLOCK.findall(text) for line in block.splitlines()]
         for each in [*lines, *re.findall(r"`([^`\n]+)`", BLOCK.sub("", text))]:
-            words = shlex.split(each.partition("&&")[0], comments=True) if program in each else []
-            while words and "=" in words[0]:
-                del words[0]  # a variable of the environment
-            if words[:1] == [program] and not re.search(r"\[|\.\.\.$", each):
-                yield words[1:]
+            if (found := command.match(each)) and "[" not in each and "..." not in each:
+                yield shlex.split(found[1], comments=True)
 
 
 def test_every_make_command_names_a_target_and_variables_that_it_reads():
@@ -45,10 +43,12 @@ def test_every_make_command_names_a_target_and_variables_that_it_reads():
         assert given.get("TEST_ARGS", "-").startswith("-"), words
 
 
-RUNS = {" ".join(words): words for words in shown("streamlanes") if words[:1] == ["run"]}
+WRONG = {"run -b asynco", "run --set widht=3"}
+"""Shown with the error that they get."""
+RUNS = {" ".join(words): words for words in shown("streamlanes") if words[0] == "run"}
 
 
-@pytest.mark.parametrize("command", RUNS)
+@pytest.mark.parametrize("command", sorted(RUNS.keys() - WRONG))
 def test_every_run_that_is_shown_has_cells(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Nothing is measured: a command is taken as far as its plan."""
     monkeypatch.chdir(tmp_path)
