@@ -1,4 +1,4 @@
-"""The profile `full` is what it is said to be: what people quote, measured within three quarters of an hour."""
+"""The profile `full` is what it is said to be: what people quote, within three quarters of an hour."""
 
 from typing import Any
 

@@ -201,7 +201,7 @@ def buffers(decoder: EventDecoder | NamedEventDecoder) -> list[bytes | bytearray
 def test_a_long_stream_in_small_pieces_is_kept_no_longer_than_an_event(
     kind: type[EventDecoder | NamedEventDecoder], lines: list[bytes], end: bytes
 ):
-    """What a piece costs depends on what is kept before it, so many events take time in line with their bytes."""
+    """A piece costs what is kept before it: kept short, a stream takes time in line with its bytes."""
     event = end.join([*lines, b"", b""]).replace(b"data: ", b"data: " + b"x" * 180)
     count = (4 << 20) // len(event)
     stream, decoder = event * count, kind()
@@ -213,7 +213,9 @@ def test_a_long_stream_in_small_pieces_is_kept_no_longer_than_an_event(
     assert 0 < longest < len(event)
 
 
-@pytest.mark.parametrize("line", [b"data: " + b"x" * 65_536, b"data: 0123456789\n" * 4096], ids=["one", "many"])
+@pytest.mark.parametrize(
+    "line", [b"data: " + b"x" * 65_536, b"data: 0123456789\n" * 4096], ids=["one", "many"]
+)
 def test_an_event_that_grows_is_not_copied_again_with_every_piece(line: bytes):
     """A buffer made anew for each piece would take time by the square of the event's length."""
     for kind in (EventDecoder, NamedEventDecoder):
@@ -222,7 +224,8 @@ def test_an_event_that_grows_is_not_copied_again_with_every_piece(line: bytes):
         long: list[bytes | bytearray] = []  # they are held, so that no two have one identity
         for piece in pieces:
             assert decoder.feed(piece) == []
-            long += [each for each in buffers(decoder) if len(each) > 1000 and not any(each is one for one in long)]
+            grown = [each for each in buffers(decoder) if len(each) > 1000]
+            long += [each for each in grown if not any(each is one for one in long)]
         assert len(long) == 1, f"{len(long)} buffers in {len(pieces)} pieces"
         assert len(decoder.feed(b"\n\n")) == 1
 

@@ -30,7 +30,7 @@ def listen(host: str, ports: Sequence[int]) -> list[socket.socket]:
     return sockets
 
 
-async def serve(
+async def serve(  # noqa: PLR0913  # two lists of sockets, and two limits that a test shortens
     streams: Streams,
     stop: "asyncio.Future[None]",
     plain: Sequence[socket.socket],
