@@ -20,7 +20,7 @@ from streamlanes.provider.connection import Newer
 from streamlanes.provider.deadlines import REQUEST_S
 from streamlanes.provider.server import listen, serve
 from streamlanes.provider.streams import Streams
-from streamlanes.provider.tls import server_context
+from streamlanes.provider.tls import HANDSHAKE_S, server_context
 from streamlanes.samples import Table, provider_columns
 from streamlanes.wire.http1 import ResponseDecoder, post
 from streamlanes.wire.openai import request_body
@@ -48,13 +48,14 @@ class Serving:
         behaviour: Behaviour | None = None,
         marked_only: bool = False,
         request_s: float = REQUEST_S,
+        handshake_s: float = HANDSHAKE_S,
         http2: Newer | None = None,
         **axes: object,
     ) -> None:
         self._http2 = http2
         self._behaviour = behaviour or Behaviour()
         self._marked_only = marked_only
-        self._request_s = request_s
+        self._request_s, self._handshake_s = request_s, handshake_s
         self.plan = small_schedule(calls, **axes).in_chunks(self._behaviour.tokens_per_chunk)
         self.schedule, self._unused = tables(self.plan)
         self.stamps = Table.create("provider", provider_columns(self.plan.calls, self.plan.tokens))
@@ -84,7 +85,14 @@ class Serving:
         context = server_context(certificate.trusted, certificate.key, http2=self._http2 is not None)
         self._up.set()
         await serve(
-            self.streams, self._stop, plain, secure, context, request_s=self._request_s, http2=self._http2
+            self.streams,
+            self._stop,
+            plain,
+            secure,
+            context,
+            request_s=self._request_s,
+            handshake_s=self._handshake_s,
+            http2=self._http2,
         )
 
     def close(self) -> None:

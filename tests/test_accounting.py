@@ -70,6 +70,17 @@ def test_a7_without_usage_tokens_are_counted_from_chunks_and_it_is_said():
     assert "counted from chunks" in told.reason
 
 
+def test_a7_a_count_of_nothing_is_a_count():
+    """A provider that says 0 has said it: only the call that was told none is without usage."""
+    none = b'data: {"choices":[],"usage":{"completion_tokens":0}}\n\n'
+    found = figures([answer((TOKEN, 20), (FINISH + none, 30)), answer((TOKEN, 20), (FINISH, 30))])
+    assert found("counts.ok") == found("counts.tokens") == 2
+    assert found("counts.usage_tokens") == 0
+    assert found("counts.without_usage") == 1
+    alone = figures([answer((TOKEN, 20), (FINISH + none, 30))])
+    assert (alone("counts.usage_tokens"), alone("counts.without_usage")) == (0, 0)
+
+
 def test_a8_only_what_said_that_it_was_over_is_ok():
     half = b'data: {"choices":[{"index":0,"delta":{"content":"y"}'
     kinds = [

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from facts_made import facts, host, quiet_hosts, schedule, timed
+from streamlanes.clients import CLIENTS
 from streamlanes.facts import Facts, TimedPass
 from streamlanes.flags import flags
 from streamlanes.metrics import Calls
@@ -77,18 +78,32 @@ def test_coarse_ticks_do_not_hide_the_steal(foreign_s: float, steal_s: float, no
     assert raised(made) == ({FlagName.NOISY_HOST} if noisy else set())
 
 
+def pooled(calls: int, admitted: int) -> TimedPass:
+    """A pass of calls that are due at once, of which a pool lets so many go at a time."""
+    pass_ = timed(schedule(calls, arrival="burst", ramp_s=0.0, tokens=40.0))
+    life = int((pass_.calls.end - pass_.calls.sent).max())
+    sent = pass_.calls.sent + np.arange(calls) // admitted * (life + 1)
+    return dataclasses.replace(pass_, calls=dataclasses.replace(pass_.calls, sent=sent, end=sent + life))
+
+
 def test_a_flat_top_below_the_target_is_a_cap():
-    plan = schedule(30, arrival="burst", ramp_s=0.0, tokens=40.0)
-    pass_ = timed(plan)
-    life = pass_.calls.end - pass_.calls.sent
-    wave = np.arange(30) // 10
-    sent = pass_.calls.sent + wave * (int(life.max()) + 1)
-    calls = dataclasses.replace(pass_.calls, sent=sent, end=sent + int(life.max()))
-    made = facts(plan, timed=dataclasses.replace(pass_, calls=calls))
-    assert FlagName.CAPPED in raised(made)
-    wide = facts(plan, timed=dataclasses.replace(pass_, calls=calls), width=10)
+    pass_ = pooled(30, 10)
+    assert FlagName.CAPPED in raised(facts(pass_.schedule, timed=pass_))
+    wide = facts(pass_.schedule, timed=pass_, width=10)
     assert FlagName.CAPPED not in raised(wide), "a pool's own width is no cap"
     assert FlagName.BOUNDED in raised(wide)
+
+
+@pytest.mark.parametrize("client", [name for name, info in CLIENTS.items() if info.pool])
+def test_b3_every_librarys_default_pool_is_a_cap(client: str):
+    """The SDKs' too, which take more calls than a small real run has."""
+    pool = CLIENTS[client].pool
+    pass_ = pooled(pool + pool // 2, pool)
+    made = facts(pass_.schedule, timed=pass_)
+    (flag,) = [each for each in flags(made, Calls(made)) if each.name is FlagName.CAPPED]
+    assert flag.evidence == {"peak_in_flight": pool, "target": pool + pool // 2}
+    enough = pooled(pool, pool)
+    assert FlagName.CAPPED not in raised(facts(enough.schedule, timed=enough))
 
 
 def waves(calls: int, width: int, sent: int) -> TimedPass:

@@ -9,7 +9,7 @@ from records import record
 from streamlanes.errors import UserError
 from streamlanes.gate import VerdictName, judge
 from streamlanes.record import FlagName, StatusName
-from streamlanes.rules import Thresholds, parse
+from streamlanes.rules import Bound, Ratio, Thresholds, parse
 
 SHIPPED = Path(__file__).parent.parent / "bench" / "thresholds.toml"
 
@@ -65,6 +65,15 @@ def test_shipped_rules_all_say_why() -> None:
     everything = [*shipped().exact, *shipped().bound, *shipped().ratio]
     assert len(everything) == 28
     assert all(len(one.reason) > 20 for one in everything)
+
+
+def test_shipped_rules_on_what_noise_moves_take_a_clean_median_of_three() -> None:
+    """Only bytes, and what kills leave behind, may be judged by less."""
+    moved = [one for one in shipped().bound if not one.metric.startswith(("memory.", "chaos."))]
+    judged: list[Bound | Ratio] = [*moved, *shipped().ratio]
+    assert {"time.efficiency", "time.cpu_us_per_token"} <= {one.metric for one in judged}
+    assert [str(one) for one in judged if one.repetitions < 3] == []
+    assert [str(one) for one in moved if one.doubted] == []
 
 
 def test_a_figure_may_have_to_equal_another() -> None:

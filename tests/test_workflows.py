@@ -47,6 +47,16 @@ def test_every_job_has_an_end(name: str):
     assert all(5 <= job["timeout-minutes"] <= 60 for job in WORKFLOWS[name]["jobs"].values())
 
 
+def test_a_slow_machine_has_time_for_the_tests_and_the_job_for_its_steps():
+    job = WORKFLOWS["ci"]["jobs"]["check"]
+    limits = {step["run"]: step["timeout-minutes"] for step in job["steps"] if "run" in step}
+    readme = (FOLDER.parent.parent / "README.md").read_text(encoding="utf-8")
+    usual = re.search(r"^make test .* about (\d+) minutes$", readme, re.MULTILINE)
+    assert usual is not None
+    assert limits["make test"] >= 1.5 * int(usual[1]), "the README says how long they take"
+    assert job["timeout-minutes"] > sum(limits.values())
+
+
 def test_bench_runs_on_every_push_and_pull_request():
     triggers = WORKFLOWS["bench"][True]  # YAML reads the key `on` as a truth
     assert triggers["push"] == {"branches": ["main"]}

@@ -25,8 +25,8 @@ class CallStamps:
     """What the cell stamped, CLOCK_MONOTONIC ns; 0 where it did not come to it.
 
     Per admitted call: begin, connected, sent, first_event, first_visible (the first token of text),
-    end, outcome (samples.Outcome), count of tokens, usage (the provider's count of them), no_sentinel
-    (1 if it ended ok by its finish reason alone). Per token: received.
+    end, outcome (samples.Outcome), count of tokens, usage (the provider's count of them, -1 if it
+    said none), no_sentinel (1 if it ended ok by its finish reason alone). Per token: received.
     """
 
     begin: Ns

@@ -67,11 +67,14 @@ def publish(folder: Path) -> Path:
     into.mkdir(parents=True)
     for name, data in kept.items():
         (into / name).write_bytes(data)
-    for name in dict.fromkeys(record.cell.lane for record in run.records):
-        for chart in draw(run, lane_named(name), into):
-            if chart.png is not None:
-                chart.png.unlink()  # SVG is small and enough for a page
+    draw_charts(run, into)
     return into
+
+
+def draw_charts(run: Run, into: Path) -> None:
+    """Every chart of the run's lanes as SVG in a folder that exists: it is small, and enough for a page."""
+    for lane in _lanes(run):
+        draw(run, lane, into, png=False)
 
 
 def published(machine: Path) -> dict[str, Run]:

@@ -32,8 +32,8 @@ def call_columns(calls: int, tokens: int) -> tuple[Column, ...]:
 
     Of a call: when it began, was connected, was sent, brought its first event, its first token that a
     reader sees, and ended (CLOCK_MONOTONIC ns); its outcome; its count of tokens; usage: the provider's
-    own count of them; no_sentinel: 1 if it ended ok by its finish reason alone. Of a token: when it was
-    received.
+    own count of them, -1 if it said none; no_sentinel: 1 if it ended ok by its finish reason alone. Of a
+    token: when it was received.
     """
     stamps = ("begin", "connected", "sent", "first_event", "first_visible", "end")
     per_call = (*stamps, "outcome", "count", "usage", "no_sentinel")

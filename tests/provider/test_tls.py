@@ -67,6 +67,22 @@ def test_who_does_not_finish_a_handshake_harms_nobody(serving: Serving, data: by
     assert "Traceback" not in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("begun", [b"", CLIENT_HELLO])
+def test_a_handshake_that_does_not_come_to_its_end_is_sent_away(begun: bytes, capfd):
+    up = Serving(handshake_s=0.2)
+    callers = [socket.create_connection(up.tls_address, timeout=30) for _ in range(3)]
+    for caller in callers:
+        caller.sendall(begun)
+    for caller in callers:
+        with contextlib.suppress(ConnectionResetError):
+            assert caller.recv(65536) == b"", "nothing was agreed that an answer could be said in"
+        caller.close()
+    assert up.chat("[call 1] hi")[0] == 200, "and it still answers"
+    assert up.stats()["requests"] == 1
+    up.close()
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_a_stop_with_open_connections_ends_them():
     up = Serving(hold=True)
     with up.connect(tls=True) as connection:

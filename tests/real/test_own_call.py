@@ -51,11 +51,13 @@ def test_the_examples_run_under_what_fits_them_and_every_token_is_accounted_for(
         cells("own_agent:step", "uvloop"),
         cells("own_blocking:answer", "threads", "asyncio"),
         cells("own_blocking:whole", "asyncio+to_thread", more="set = { width = 3 }"),
+        cells("own_blocking:answer", "process-pool", more="set = { start_method = 'spawn', width = 2 }"),
+        cells("own_call:answer", "processes+asyncio", more="set = { workers = 2 }"),
     )
     misfit = found.pop(("own_blocking:answer", "asyncio"))
     assert misfit["status"]["name"] == "unsupported"
     assert "own_blocking:answer is a plain generator, which asyncio cannot run" in misfit["status"]["reason"]
-    assert len(found) == 4
+    assert len(found) == 6
     for (call, backend), made in found.items():
         counts = made["counts"]
         assert made["status"]["name"] == "ok", made["status"]
@@ -69,6 +71,9 @@ def test_the_examples_run_under_what_fits_them_and_every_token_is_accounted_for(
         assert made["latency"]["client_ms"]["min"] > 0, "nothing is received before it is sent"
         assert made["latency"]["connect_ms"]["p50"] is None
         assert made["cell"]["id"].startswith(f"io/{backend}/call/lesson/{CALLS}/call={call}/")
+    pool = found["own_blocking:answer", "process-pool"]["cell"]["axes"]
+    assert (pool["start_method"], pool["width"]) == ("spawn", 2), "a worker finds the function by its name"
+    assert found["own_call:answer", "processes+asyncio"]["cell"]["axes"]["workers"] == 2
     step = found["own_agent:step", "uvloop"]
     planning_ms = TTFT_MS + GAP_MS * (TOKENS - 1)
     assert step["latency"]["start_lag_ms"]["min"] >= planning_ms, "what came before the answer's request"

@@ -183,6 +183,53 @@ def test_comments_that_end_count_for_no_event(monkeypatch: pytest.MonkeyPatch):
     assert decoder.feed(b"data: x\n\n") == [b"x"]
 
 
+# How much work: counted, since a slow machine may take its time
+
+
+def buffers(decoder: EventDecoder | NamedEventDecoder) -> list[bytes | bytearray]:
+    """Whatever bytes the decoder keeps for the next piece."""
+    names = (name for kind in type(decoder).__mro__ for name in getattr(kind, "__slots__", ()))
+    kept = (getattr(decoder, name) for name in names)
+    return [each for each in kept if isinstance(each, bytes | bytearray)]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize(
+    ("kind", "lines"),
+    [(EventDecoder, [b"data: "]), (NamedEventDecoder, [b"event: delta", b"data: "])],
+)
+def test_a_long_stream_in_small_pieces_is_kept_no_longer_than_an_event(
+    kind: type[EventDecoder | NamedEventDecoder], lines: list[bytes], end: bytes
+):
+    """A piece costs what is kept before it: kept short, a stream takes time in line with its bytes."""
+    event = end.join([*lines, b"", b""]).replace(b"data: ", b"data: " + b"x" * 180)
+    count = (4 << 20) // len(event)
+    stream, decoder = event * count, kind()
+    found = longest = 0
+    for at in range(0, len(stream), 512):
+        found += len(decoder.feed(stream[at : at + 512]))
+        longest = max(longest, sum(map(len, buffers(decoder))))
+    assert found == count
+    assert 0 < longest < len(event)
+
+
+@pytest.mark.parametrize(
+    "line", [b"data: " + b"x" * 65_536, b"data: 0123456789\n" * 4096], ids=["one", "many"]
+)
+def test_an_event_that_grows_is_not_copied_again_with_every_piece(line: bytes):
+    """A buffer made anew for each piece would take time by the square of the event's length."""
+    for kind in (EventDecoder, NamedEventDecoder):
+        decoder = kind()
+        pieces = [line[at : at + 64] for at in range(0, len(line), 64)]
+        long: list[bytes | bytearray] = []  # they are held, so that no two have one identity
+        for piece in pieces:
+            assert decoder.feed(piece) == []
+            grown = [each for each in buffers(decoder) if len(each) > 1000]
+            long += [each for each in grown if not any(each is one for one in long)]
+        assert len(long) == 1, f"{len(long)} buffers in {len(pieces)} pieces"
+        assert len(decoder.feed(b"\n\n")) == 1
+
+
 # Any cutting
 
 

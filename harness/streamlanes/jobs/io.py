@@ -142,7 +142,8 @@ class Receiver:
             return
         self.ended = True
         self._samples["count"][self.call] = self.count
-        self._samples["usage"][self.call] = self._fold.usage_tokens or 0
+        told = self._fold.usage_tokens
+        self._samples["usage"][self.call] = -1 if told is None else told
         self._samples["end"][self.call] = now_ns
         self._samples["outcome"][self.call] = how
 

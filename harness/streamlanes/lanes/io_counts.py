@@ -44,10 +44,11 @@ def _attempts(calls: Calls) -> int | Missing:
 def _usage_tokens(calls: Calls) -> int | Missing:
     if calls.timed.provider is None:
         return Missing("this client has no provider")
-    said = calls.stamps.usage[calls.ok]
+    told = calls.stamps.usage[calls.ok]
+    said = told[told >= 0]
     return (
         int(said.sum())
-        if said.any()
+        if len(said)
         else Missing("no call was told its usage: tokens are counted from chunks")
     )
 
@@ -55,7 +56,7 @@ def _usage_tokens(calls: Calls) -> int | Missing:
 def _without_usage(calls: Calls) -> int | Missing:
     if calls.timed.provider is None:
         return Missing("this client has no provider")
-    return int((calls.stamps.usage[calls.ok] == 0).sum())
+    return int((calls.stamps.usage[calls.ok] < 0).sum())
 
 
 def _no_sentinel(calls: Calls) -> int | Missing:

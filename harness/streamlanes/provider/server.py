@@ -30,7 +30,7 @@ def listen(host: str, ports: Sequence[int]) -> list[socket.socket]:
     return sockets
 
 
-async def serve(
+async def serve(  # noqa: PLR0913  # two lists of sockets, and two limits that a test shortens
     streams: Streams,
     stop: "asyncio.Future[None]",
     plain: Sequence[socket.socket],
@@ -38,12 +38,14 @@ async def serve(
     context: ssl.SSLContext | None = None,
     *,
     request_s: float = REQUEST_S,
+    handshake_s: float = HANDSHAKE_S,
     http2: Newer | None = None,
 ) -> None:
     """Answer on these sockets until `stop` is done, then close every connection.
 
-    secure: sockets that speak TLS, under `context`. request_s: how long a request may take to come.
-    http2: what speaks that to callers who begin with it; None to refuse it.
+    secure: sockets that speak TLS, under `context`. request_s: how long a request may take to come;
+    handshake_s: a TLS handshake before it. http2: what speaks that to callers who begin with it; None to
+    refuse it.
     """
     loop = asyncio.get_running_loop()
     connections: set[Connection] = set()
@@ -59,7 +61,7 @@ async def serve(
             sock=each,
             backlog=BACKLOG,
             ssl=context,
-            ssl_handshake_timeout=HANDSHAKE_S,
+            ssl_handshake_timeout=handshake_s,
             ssl_shutdown_timeout=SHUTDOWN_S,
         )
         for each in secure

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -88,17 +89,22 @@ class Sheet:
         """A bold line in the body."""
         self._write(self._top_in + top_in, text, 9.5, INK, weight="bold", left_in=left_in)
 
-    def save(self, folder: Path, name: str) -> tuple[Path, Path]:
-        """Write `name`.svg and `name`.png; raises UserError if they cannot be written."""
-        svg, png = folder / f"{name}.svg", folder / f"{name}.png"
+    def save_svg(self, folder: Path, name: str) -> Path:
+        """Write `name`.svg; raises UserError if it cannot be written."""
+        return self._save(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
+
+    def save_png(self, folder: Path, name: str) -> Path:
+        """Write `name`.png; raises UserError if it cannot be written."""
+        return self._save(folder / f"{name}.png", dpi=PNG_DPI, metadata={"Software": None})
+
+    def _save(self, path: Path, **how: Any) -> Path:
         try:
-            self.figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-            self.figure.savefig(png, format="png", dpi=PNG_DPI, metadata={"Software": None})
+            self.figure.savefig(path, **how)
         except OSError as error:
             raise UserError(
-                f"{svg} cannot be written: {error.strerror}; make room or name another folder"
+                f"{path} cannot be written: {error.strerror}; make room or name another folder"
             ) from None
-        return svg, png
+        return path
 
     def _write(
         self,

@@ -35,8 +35,8 @@ class ChartFile:
     empty_reason: str | None = None
 
 
-def draw(run: Run, lane: Lane, folder: Path) -> list[ChartFile]:
-    """Every chart of the lane as SVG and PNG in `folder`, which must exist.
+def draw(run: Run, lane: Lane, folder: Path, *, png: bool = True) -> list[ChartFile]:
+    """Every chart of the lane as SVG and, unless told not to, as PNG in `folder`, which must exist.
 
     A run with several clients gets each chart once a client, or once for those that are drawn together
     (`together`), its name ending with theirs; in a run of several lanes the name begins with the lane's. The
@@ -51,9 +51,8 @@ def draw(run: Run, lane: Lane, folder: Path) -> list[ChartFile]:
     for chart, shown in _shared_out(lane.charts, compared):
         if chart.kind in _OF_ALL:
             with settings():
-                made.append(
-                    _file(chart, f"{before}{chart.name}", _OF_ALL[chart.kind](chart, own, how), folder)
-                )
+                sheet = _OF_ALL[chart.kind](chart, own, how)
+                made.append(_file(chart, f"{before}{chart.name}", sheet, folder, png))
             continue
         taking_part = points(select(shown, chart.varied, single=chart.kind is Kind.POOLS, lines=chart.lines))
         for clients in shared:
@@ -70,7 +69,7 @@ def draw(run: Run, lane: Lane, folder: Path) -> list[ChartFile]:
             after = "" if len(shared) == 1 else f"-{'-'.join(clients)}"
             with settings():
                 sheet = _KINDS[chart.kind](chart, mine, how)
-                made.append(_file(chart, f"{before}{chart.name}{after}", sheet, folder))
+                made.append(_file(chart, f"{before}{chart.name}{after}", sheet, folder, png))
     return made
 
 
@@ -90,9 +89,15 @@ def _shared_out(charts: Sequence[Chart], records: Sequence[Record]) -> Iterator[
             yield chart, [record for record in records if record.cell.workload in taken]
 
 
-def _file(chart: Chart, name: str, sheet: Sheet | str, folder: Path) -> ChartFile:
+def _file(chart: Chart, name: str, sheet: Sheet | str, folder: Path, png: bool) -> ChartFile:
     """The drawn sheet in files; within the drawing settings."""
     if not isinstance(sheet, Sheet):
         return ChartFile(name=name, title=chart.title, empty_reason=sheet)
-    svg, png = sheet.save(folder, name)
-    return ChartFile(name=name, title=chart.title, notes=sheet.notes, caption=sheet.caption, svg=svg, png=png)
+    return ChartFile(
+        name=name,
+        title=chart.title,
+        notes=sheet.notes,
+        caption=sheet.caption,
+        svg=sheet.save_svg(folder, name),
+        png=sheet.save_png(folder, name) if png else None,
+    )
