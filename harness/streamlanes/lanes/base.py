@@ -172,11 +172,11 @@ class Lane:
     job: "module:attribute" of the coroutine done N times. counted: what those N are. view: what the metrics'
     functions take, made once per cell from its facts. headline: paths of the run's one table. compared:
     those of them that decide who wins and enter ratios, most important first. headline_of: workload -> as
-    many others for its table, where it asks another question. usual: its cells where nobody names any. backends: those
-    that its cells may have. clients: how its jobs may wait. own_code: the axis that takes people's own
-    functions, in a lane without a client that does. columns: what its job stamps of a call beside
-    what every cell does. asks: its own axes, None for a lane without. holds: whether calls can be held in
-    flight, and so have a memory pass; else the tree is read once all jobs have ended. extra_s: what a cell
+    many others for its table, where it asks another question. usual: its cells where nobody names any.
+    backends: those that its cells may have. clients: how its jobs may wait. own_code: the axis that takes
+    people's own functions, in a lane without a client that does. columns: what its job stamps of a call
+    beside what every cell does. asks: its own axes, None for a lane without. holds: whether calls can be held
+    in flight, and so have a memory pass; else the tree is read once all jobs have ended. extra_s: what a cell
     may take beyond twice its ideal wall. about_s: what it will take beyond its schedule, for the estimate.
     beside: a module that prints one JSON object, run with the number of usable CPUs before and after each
     timed pass. doubts: the flags that mean something to it, None for all. answer: what its records show, in
