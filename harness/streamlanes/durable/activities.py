@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from streamlanes.durable.backoff import Backoff
+from streamlanes.durable.effects import Effect
 from streamlanes.durable.errors import Misplaced
 from streamlanes.durable.sessions import PLACE, Attempt, Task, branch
 from streamlanes.durable.waits import drive
@@ -64,6 +65,25 @@ def activity(
     if function is None:
         return lambda made: Activity(name or made.__name__, made, backoff)
     return Activity(name or function.__name__, function, backoff)
+
+
+@dataclass(frozen=True)
+class EffectActivity(Activity):
+    """An activity that is an effect; see `guarded`."""
+
+    def __call__(self, payload: object) -> Any:
+        """What the effect came to; in a workflow that is a coroutine function, to be awaited."""
+        return super().__call__(payload)
+
+
+def guarded(effect: Effect) -> EffectActivity:
+    """Make an effect an activity of one argument, its payload: done once under its guard, every attempt in
+    the ledger, none above a cap (see effects.py and caps.py).
+
+    Attempts and waits are the effect's own. In a workflow that is a coroutine function, what it does should
+    be a coroutine function: a plain one would block the loop.
+    """
+    return EffectActivity(effect.name, effect.perform, Backoff(attempts=1), effect)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from streamlanes.durable.tracing import OK, PARKED, SpanKind
 BOUNDS_MS: tuple[int, ...] = tuple(1 << power for power in range(17))
 """Upper bounds of a histogram's buckets, 1 ms to 65 s; one more bucket holds what took longer."""
 
-_ALL = "SELECT thread_id FROM executions WHERE status <> 'lock' ORDER BY thread_id"
+_ALL = """SELECT thread_id FROM executions WHERE status <> 'lock'
+UNION SELECT thread_id FROM spans ORDER BY thread_id"""
 _STEPS = "SELECT step, epoch, version FROM checkpoints WHERE thread_id = :thread_id ORDER BY step"
 _DOUBT = """SELECT count(*) FROM effects WHERE thread_id = :thread_id AND status = 'claimed'"""
 
@@ -56,8 +57,9 @@ class Latency:
 class Audit:
     """One execution, looked through.
 
-    steps: super-steps that are kept, None for a workflow. claims: how often it was taken up. redone: steps
-    and attempts that were begun again. versions: of the runtime or the workflow, those that wrote.
+    steps: super-steps that are kept, None for a workflow or an agent. claims: how often it was taken up.
+    redone: steps and attempts that were begun again. versions: of the runtime or the workflow, those that
+    wrote.
     in_doubt: effects of which nobody knows whether they happened. problems: what cannot be, a line each.
     """
 
@@ -73,22 +75,22 @@ class Audit:
 
 
 def latencies(spans: Iterable[Span]) -> Mapping[str, Latency]:
-    """Spans by what they are of: `step N`, or the name of an effect or activity."""
+    """Spans by what they are of: `step N`, `wake-up`, or the name of an effect or activity."""
     found: dict[str, Latency] = {}
     for span in spans:
         if span.kind is not SpanKind.CLAIM:
-            name = f"step {span.step}" if span.kind is SpanKind.STEP else span.name
+            name = span.name or f"step {span.step}"
             found.setdefault(name, Latency(name)).add(span)
     return found
 
 
 def executions(database: Database) -> list[str]:
-    """All executions of a store."""
+    """All executions of a store, and its agents that were traced."""
     return [thread_id for (thread_id,) in database.read(_ALL, {})]
 
 
 def audit(database: Database, thread_id: str) -> tuple[Audit, Sequence[Span]] | None:
-    """An execution's audit and its spans; None where there is none."""
+    """The audit of an execution or an agent, and its spans; None where there is none."""
     try:
         found = story(database, thread_id)
     except LogCut as error:
@@ -96,7 +98,8 @@ def audit(database: Database, thread_id: str) -> tuple[Audit, Sequence[Span]] | 
     if found is None:
         return None
     ((in_doubt,),) = database.read(_DOUBT, {"thread_id": thread_id})
-    rows = [] if found.workflow else list(database.read(_STEPS, {"thread_id": thread_id}))
+    kept = not (found.workflow or found.agent)
+    rows = list(database.read(_STEPS, {"thread_id": thread_id})) if kept else []
     wrote = {version for _, _, version in rows} | {
         span.version for span in found.spans if span.version is not None
     }
@@ -104,7 +107,7 @@ def audit(database: Database, thread_id: str) -> tuple[Audit, Sequence[Span]] | 
         thread_id,
         found.workflow,
         found.status,
-        None if found.workflow else len(rows),
+        len(rows) if kept else None,
         found.epochs,
         _redone(found.spans),
         sorted(wrote),

@@ -21,11 +21,12 @@ from streamlanes.durable.values import Lease
 STORE = ""
 """The scope that is the whole store."""
 
-_OVER = "tokens >= most_tokens OR usd >= most_usd"
-BELOW = f"NOT EXISTS (SELECT 1 FROM caps WHERE scope IN ('', :thread_id) AND ({_OVER}))"
+OVER = "tokens >= most_tokens OR usd >= most_usd"
+"""A condition on a row of caps: nothing more may be spent."""
+BELOW = f"NOT EXISTS (SELECT 1 FROM caps WHERE scope IN ('', :thread_id) AND ({OVER}))"
 """A condition that holds while neither the execution nor the store is at its cap."""
 _COLUMNS = "scope, most_tokens, most_usd, tokens, usd"
-REACHED = f"SELECT {_COLUMNS} FROM caps WHERE scope IN ('', :thread_id) AND ({_OVER}) ORDER BY scope"
+REACHED = f"SELECT {_COLUMNS} FROM caps WHERE scope IN ('', :thread_id) AND ({OVER}) ORDER BY scope"
 """The caps that are in an execution's way."""
 SPEND = f"""UPDATE caps SET tokens = tokens + :prompt_tokens + :output_tokens, usd = usd + :price_usd
 WHERE scope IN ('', :thread_id)
@@ -41,7 +42,7 @@ WHERE CAST(:scope AS TEXT) = '' OR f.thread_id = CAST(:scope AS TEXT)
 ON CONFLICT (scope) DO UPDATE SET most_tokens = excluded.most_tokens, most_usd = excluded.most_usd"""
 _LIFT = "DELETE FROM caps WHERE scope = :scope"
 _REOPEN = f"""UPDATE executions SET status = 'open', expires = 0 WHERE status = 'capped' AND NOT EXISTS (
-    SELECT 1 FROM caps WHERE scope IN ('', executions.thread_id) AND ({_OVER}))"""
+    SELECT 1 FROM caps WHERE scope IN ('', executions.thread_id) AND ({OVER}))"""
 _STOP = """UPDATE executions SET status = 'capped', token = '', expires = 0
 WHERE thread_id = :thread_id AND token = :token"""
 _ALL = f"SELECT {_COLUMNS} FROM caps ORDER BY scope"

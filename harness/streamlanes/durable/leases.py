@@ -31,6 +31,7 @@ WHERE thread_id = :thread_id AND status = :status AND (status = 'lock' OR versio
 _CLAIM_ANY = f"""UPDATE executions {_TAKEN}
 WHERE thread_id = (SELECT thread_id FROM executions
     WHERE status = 'open' AND version = :version AND expires <= {{now}}
+    AND NOT EXISTS (SELECT 1 FROM events WHERE events.thread_id = executions.thread_id)
     ORDER BY expires LIMIT 1{{skip}})
 AND NOT EXISTS (SELECT 1 FROM executions WHERE token = :token)"""
 _MINE = "SELECT thread_id, epoch FROM executions WHERE token = :token"
@@ -73,7 +74,8 @@ class Leases:
         return self._claim(thread_id, owner, lease_s, "open")
 
     def claim_any(self, owner: str, lease_s: float = LEASE_S) -> "Future[Claimed | None]":
-        """Take the open execution that waits longest; None where there is none."""
+        """Take the open execution that waits longest; None where there is none. A workflow that has a log
+        is left out: whoever asks so has an agent for it, and not the workflow's code."""
         token = secrets.token_hex(8)
         params: Params = {"owner": owner, "token": token, "lease_s": float(lease_s), "version": self._version}
         return self._database.submit(
