@@ -11,9 +11,10 @@ from streamlanes.durable.agents.values import Reply, Wake
 from streamlanes.durable.caps import OVER
 from streamlanes.durable.database import Params
 
-FREE = f"NOT EXISTS (SELECT 1 FROM caps WHERE scope IN ('', agents.name) AND ({OVER}))"
+_HELD = f"EXISTS (SELECT 1 FROM caps WHERE scope IN ('', agents.name) AND ({OVER}))"
+FREE = f"NOT {_HELD}"
 """A condition that holds for agents that may spend: no cap is reached, of the store or of the agent."""
-HELD_BACK = f"SELECT count(*) FROM agents WHERE due IS NOT NULL AND NOT {FREE}"
+HELD_BACK = f"SELECT count(*) FROM agents WHERE due IS NOT NULL AND {_HELD}"
 """Agents with something to do that a cap keeps from it."""
 
 # True until the reply is kept, so that these change nothing where they are sent again.
