@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
+from guarded_checks import GuardedChecks
 from replay_checks import AT_ONCE, Died, ReplayChecks
 from streamlanes.durable.activities import Workflow, activity, now, uuid
 from streamlanes.durable.database import Database
@@ -36,8 +37,8 @@ def database(tmp_path: Path) -> Iterator[SQLite]:
     made.close()
 
 
-class TestSQLite(ReplayChecks):
-    """See ReplayChecks."""
+class TestSQLite(ReplayChecks, GuardedChecks):
+    """See ReplayChecks and GuardedChecks."""
 
 
 # Deaths at any moment: before an event is written, once it is written and nobody was told, in an activity

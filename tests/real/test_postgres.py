@@ -11,10 +11,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from agent_cap_checks import AgentCapChecks
 from agent_checks import AgentChecks
 from commands import run
 from durable_checks import StoreChecks, claimed, row
 from durable_people import PeopleChecks
+from guarded_checks import GuardedChecks
 from replay_checks import ReplayChecks
 from streamlanes.durable import postgres as module
 from streamlanes.durable.checkpoints import Checkpoints
@@ -38,12 +40,12 @@ class TestPostgres(StoreChecks, PeopleChecks):
     """See StoreChecks and PeopleChecks."""
 
 
-class TestReplay(ReplayChecks):
-    """See ReplayChecks."""
+class TestReplay(ReplayChecks, GuardedChecks):
+    """See ReplayChecks and GuardedChecks."""
 
 
-class TestAgents(AgentChecks):
-    """See AgentChecks."""
+class TestAgents(AgentChecks, AgentCapChecks):
+    """See AgentChecks and AgentCapChecks."""
 
 
 def test_waiting_for_a_connection_is_a_phase_of_its_own(server: Local, schema: str):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_cap_checks import AgentCapChecks
 from agent_checks import AgentChecks
 from streamlanes.durable.sqlite import SQLite, Synchronous
 
@@ -16,5 +17,5 @@ def database(tmp_path: Path) -> Iterator[SQLite]:
     made.close()
 
 
-class TestAgents(AgentChecks):
-    """See AgentChecks."""
+class TestAgents(AgentChecks, AgentCapChecks):
+    """See AgentChecks and AgentCapChecks."""

@@ -18,7 +18,7 @@ HELD_BACK = f"SELECT count(*) FROM agents WHERE due IS NOT NULL AND {_HELD}"
 """Agents with something to do that a cap keeps from it."""
 
 # True until the reply is kept, so that these change nothing where they are sent again.
-_KEEPS = "name = :name AND token = :token AND due > {now} AND stage = 'processing'"
+_KEEPS = "name = :name AND token = :token AND due > {now} AND stage = 'processing'{share}"
 _LEDGER = f"""INSERT INTO effects (key, thread_id, name, status, answer, epoch)
 SELECT :key, name, 'reply', 'done', 'null', wake FROM agents WHERE {_KEEPS} ON CONFLICT DO NOTHING"""
 _ATTEMPT = f"""INSERT INTO attempts (key, attempt, status, prompt_tokens, output_tokens, price_usd)
