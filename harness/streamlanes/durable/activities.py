@@ -15,7 +15,7 @@ activities are awaited, and several may run at once (`asyncio.gather`).
 """
 
 import uuid as identities
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -38,10 +38,7 @@ class Activity(Task):
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """The output; in a workflow that is a coroutine function, something to be awaited for it."""
-        at = branch()
-        session = at.session
-        issued = session.issue(at, self, args, kwargs)
-        return session.perform(issued) if session.acting.loops else drive(session.perform(issued))
+        return _ask(self, args, kwargs)
 
 
 @overload
@@ -68,12 +65,12 @@ def activity(
 
 
 @dataclass(frozen=True)
-class EffectActivity(Activity):
-    """An activity that is an effect; see `guarded`."""
+class EffectActivity(Task):
+    """An effect that a workflow can have done; see `guarded`."""
 
     def __call__(self, payload: object) -> Any:
         """What the effect came to; in a workflow that is a coroutine function, to be awaited."""
-        return super().__call__(payload)
+        return _ask(self, (payload,), {})
 
 
 def guarded(effect: Effect) -> EffectActivity:
@@ -133,6 +130,13 @@ def attempt_key() -> str:
 def attempt_number() -> int:
     """Within an activity: which attempt this is, from 1, over all workers."""
     return _attempt().number
+
+
+def _ask(task: Task, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
+    at = branch()
+    session = at.session
+    issued = session.issue(at, task, args, kwargs)
+    return session.perform(issued) if session.acting.loops else drive(session.perform(issued))
 
 
 def _attempt() -> Attempt:

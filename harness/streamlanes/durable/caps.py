@@ -3,7 +3,8 @@
 What was spent stands beside the cap, and both in the store. An attempt of an effect begins only while
 its execution and the store as a whole are below their caps; one that would be over stops its
 execution (`capped`), which nobody claims until the cap is raised or lifted. Agents are woken under the same
-rule (see agents/spending.py), and workflows that do effects stopped. An attempt that is under way when a cap is reached still ends, so up to one attempt for each execution that runs is spent beyond.
+rule (see agents/spending.py). An attempt that is under way when a cap is reached still ends, so up to
+one attempt for each execution that runs is spent beyond.
 
 Counted is what attempts say they cost: an effect under Guard.NATURAL has no attempts and is neither
 counted nor stopped, and what an attempt cost whose worker died nobody knows.
