@@ -42,5 +42,5 @@ def test_an_agent_has_wake_ups_and_may_have_no_owner():
     said = trace_lines.story_lines(Story("g0.a0", None, "idle", "", 3, [wake], agent=True))
     assert said[1].split() == ["-", "-", "wake-up", "3", "3", "-", "-", "kept"]
     assert "ANSWER  agent g0.a0: idle, 3 wake-ups, last -" in said
-    assert said[-1].endswith("a worker made with trace=Trace(database) keeps them")
+    assert said[-1].endswith("a queue made with trace=Trace(database) keeps them")
     assert list(latencies([wake])) == ["wake-up"]

@@ -24,8 +24,8 @@ def story_lines(story: Story) -> list[str]:
     if story.broke:
         said.append(f"NOTE    the workflow raised {len(story.broke)} times, at last {story.broke[-1]}")
     if any(span.began_s is None for span in story.spans):
-        made = "trace=Trace(database)" if story.agent else "traced=True"
-        said.append(f"NOTE    times that nobody kept are '-'; a worker made with {made} keeps them")
+        made = "queue made with trace=Trace(database)" if story.agent else "worker made with traced=True"
+        said.append(f"NOTE    times that nobody kept are '-'; a {made} keeps them")
     return said
 
 

@@ -38,13 +38,11 @@ async def handler(wake: Wake, faults: Sequence[str]) -> Reply:
     return Reply([Letter("b0" if faults else "nobody", "x")], None, 10, 20, 0.5)
 
 
-def run(database: SQLite, *, traced: bool) -> AgentQueue:
-    queue = queue_of(database)
-    queue.post("a0", "go", "k").result()
-    trace = Trace(database, 3) if traced else None
-    asyncio.run(AgentWorker(queue, handler, owner="w", trace=trace).run())
+def run(database: SQLite, *, traced: bool) -> None:
+    queue_of(database).post("a0", "go", "k").result()
+    queue = AgentQueue(database, Trace(database, 3) if traced else None)
+    asyncio.run(AgentWorker(queue, handler, owner="w").run())
     database.submit(Work(None, lambda _: None)).result()  # spans ride in commits that nobody waits for
-    return queue
 
 
 def told(database: SQLite, name: str) -> Story:
@@ -77,13 +75,14 @@ def test_a_traced_worker_tells_wake_ups_attempts_owners_versions_and_times(datab
 
 
 def test_a_wake_up_of_a_worker_that_died_is_told_by_the_next(database: SQLite):
-    queue = queue_of(database)
+    queue_of(database)
+    queue = AgentQueue(database, Trace(database))
     queue.post("a1", "go", "k").result()
     queue.take("dead", 1, 600.0).result()
     lapse(database, "a1")
-    asyncio.run(AgentWorker(queue, handler, owner="v", trace=Trace(database)).run())
+    asyncio.run(AgentWorker(queue, handler, owner="v").run())
     queue.post("a1", "again", "k2").result()
-    asyncio.run(AgentWorker(queue, handler, owner="u", trace=Trace(database)).run())
+    asyncio.run(AgentWorker(queue, handler, owner="u").run())
     database.submit(Work(None, lambda _: None)).result()
     found = told(database, "a1")
     assert [(span.step, span.owner) for span in found.spans if span.kind is STEP] == [(1, "v"), (2, "u")]
@@ -100,7 +99,7 @@ def test_wake_ups_that_nobody_traced_are_told_without_times(database: SQLite):
         (STEP, 1, 0, KEPT, None),
     ]
     assert told(database, "b0").spans == [], "a wake-up that has not ended"
-    assert "a worker made with trace=Trace(database) keeps them" in story_lines(found)[-1]
+    assert "a queue made with trace=Trace(database) keeps them" in story_lines(found)[-1]
     assert "ANSWER  agent a0: idle, 1 wake-ups, last -" in story_lines(found)
 
 

@@ -22,6 +22,7 @@ from streamlanes.durable.database import Database, Done, Params, Transaction, Wo
 from streamlanes.durable.fence import lost
 from streamlanes.durable.leases import LEASE_S
 from streamlanes.durable.state import decode, encode
+from streamlanes.durable.tracing import Trace
 from streamlanes.durable.values import Lease
 
 _ENROLL = """INSERT INTO agents (name, team, admin, stage, waiting, wake, token, due, fault, memory, reply)
@@ -107,9 +108,13 @@ class Tally:
 
 
 class AgentQueue:
-    """The queues of one database. Futures are answered when durable."""
+    """The queues of one database. Futures are answered when durable.
 
-    def __init__(self, database: Database) -> None:
+    trace: its workers keep a span of every wake-up in it, and of every reply that an agent was asked for.
+    """
+
+    def __init__(self, database: Database, trace: Trace | None = None) -> None:
+        self.trace = trace
         self._database = database
         self._members: dict[str, Member] = {}
         self.durability = database.durability

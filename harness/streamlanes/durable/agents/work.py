@@ -22,7 +22,7 @@ from streamlanes.durable.leases import LEASE_S
 from streamlanes.durable.looping import Looping
 from streamlanes.durable.people import Interrupted
 from streamlanes.durable.points import Point, reach
-from streamlanes.durable.tracing import SpanKind, Trace, noted
+from streamlanes.durable.tracing import SpanKind, noted
 
 ASKS = 3
 """How often an agent is asked for a reply that may be dispatched, before it is parked."""
@@ -54,7 +54,6 @@ class AgentWorker:
     handler: the agent, called once a wake-up with its whole batch; what it raises parks the agent.
     places: most agents awake at once. poll_s: how soon mail of other processes is seen at the latest.
     dispatched: told of each wake-up whose dispatch is durable.
-    trace: keeps a span of every wake-up, and of every reply that an agent was asked for.
     """
 
     def __init__(
@@ -67,7 +66,6 @@ class AgentWorker:
         lease_s: float = LEASE_S,
         poll_s: float = POLL_S,
         dispatched: Callable[[Wake], None] = lambda wake: None,
-        trace: Trace | None = None,
     ) -> None:
         self.owner = owner or f"{os.getpid()}-{secrets.token_hex(2)}"
         self.worked = Worked()
@@ -77,7 +75,7 @@ class AgentWorker:
         self._lease_s = lease_s
         self._poll_s = poll_s
         self._dispatched = dispatched
-        self._trace = trace
+        self._trace = queue.trace
         self._bell = Bell()
 
     async def run(self, *, until_quiet: bool = True) -> Worked:
