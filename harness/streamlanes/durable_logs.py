@@ -77,18 +77,20 @@ def export(
 ) -> None:
     """Write a workflow's log as JSON Lines."""
     from streamlanes.durable.events import Events
-    from streamlanes.durable.logfile import export_lines
+    from streamlanes.durable.leases import Leases
+    from streamlanes.durable.logfile import Exported, export_lines
 
     with opened(db, schema) as database:
-        events = Events(database).read(thread_id)
-    if not events:
+        events, version = Events(database).read(thread_id), Leases(database).version(thread_id)
+    if not events or version is None:
         raise _no(thread_id, db)
+    lines = export_lines(Exported(thread_id, version, events))
     if out is None:
-        sys.stdout.writelines(export_lines(thread_id, events))
+        sys.stdout.writelines(lines)
         return
     try:
         with out.open("x", encoding="utf-8") as file:
-            file.writelines(export_lines(thread_id, events))
+            file.writelines(lines)
     except OSError as error:
         raise UserError(f"cannot write {out}: {error.strerror}; name a new file") from None
 
@@ -114,7 +116,7 @@ def import_(
         raise UserError(f"cannot read {file}: {error.strerror}; name a file that `export` wrote") from None
     if not check:
         with opened(db, schema, make=True) as database:
-            Events(database).adopt(found.thread_id, found.events).result()
+            Events(database).adopt(found.thread_id, found.version, found.events).result()
     done = "is whole" if check else f"is in {shown(db)}"
     print(f"{found.thread_id}: {len(found.events)} events, the log {done}")
 

@@ -28,8 +28,8 @@ AND EXISTS (SELECT 1 FROM events WHERE thread_id = :thread_id AND number = :numb
 _WHOSE = "SELECT epoch FROM events WHERE thread_id = :thread_id AND number = :number"
 _READ = f"SELECT {_COLUMNS} FROM events WHERE thread_id = :thread_id ORDER BY number"
 _COUNT = "SELECT count(*) FROM events WHERE thread_id = :thread_id"
-_ADOPT = """INSERT INTO executions (thread_id, status, owner, token, epoch, expires, lease_s)
-VALUES (:thread_id, :status, '', '', :epoch, 0, 0) ON CONFLICT DO NOTHING"""
+_ADOPT = """INSERT INTO executions (thread_id, status, owner, token, epoch, expires, lease_s, version, ended)
+VALUES (:thread_id, :status, '', '', :epoch, 0, 0, :version, :ended) ON CONFLICT DO NOTHING"""
 _PUT = f"""INSERT INTO events (thread_id, {_COLUMNS})
 VALUES (:thread_id, :number, :call, :kind, :name, :data, :at, :epoch)"""
 
@@ -105,13 +105,16 @@ class Events:
 
         return self._database.submit(Write(lease.thread_id, tuple(statements), answer))
 
-    def adopt(self, thread_id: str, events: Sequence[Event]) -> "Future[None]":
-        """Put a whole log, of another store, where there is none. Raises DurableError where there is one."""
-        done = bool(events) and events[-1].kind is Kind.ENDED
+    def adopt(self, thread_id: str, version: int, events: Sequence[Event]) -> "Future[None]":
+        """Put a whole log, of another store, where there is none; its execution stays on `version`. Raises
+        DurableError where there is one."""
+        end = events[-1] if events and events[-1].kind is Kind.ENDED else None
         owned = {
             "thread_id": named(thread_id),
-            "status": "done" if done else "open",
+            "status": "done" if end else "open",
             "epoch": max((event.epoch for event in events), default=0),
+            "version": version,
+            "ended": float(end.at_s) if end else 0.0,
         }
 
         def do(transaction: Transaction) -> None:
