@@ -192,3 +192,19 @@ class LogChecks:
         assert list(database.read(ended, {})) == [(2, "done", Events(database).read("b")[-1].at_s)]
         old.close()
         new.close()
+
+    def test_a_log_that_is_done_and_has_no_end_is_cut(self, database: Database):
+        world = World()
+        do = world.doing("do")
+
+        def once() -> object:
+            return do()
+
+        worker, at = log(database)
+        run_or_replay(once, at)
+        database.submit(Work(None, lambda tx: tx.run("DELETE FROM events WHERE kind = 'ended'", {}))).result()
+        for ask in (lambda: run_or_replay(once, at), lambda: Events(database).read("a")):
+            with pytest.raises(LogCut, match="a: it is done, and the end of its log is missing, after event 3"):
+                ask()
+        assert world.ran == ["do"]
+        worker.close()
