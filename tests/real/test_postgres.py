@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import psycopg
 import pytest
@@ -30,6 +31,7 @@ from streamlanes.durable.leases import Leases
 from streamlanes.durable.opening import open_database
 from streamlanes.durable.postgres import Postgres
 from streamlanes.durable.values import Checkpoint
+from streamlanes.durable.versions import Versions
 from streamlanes.local_postgres import VARIABLE, Local
 
 
@@ -193,3 +195,29 @@ def test_a_schema_of_an_older_version_is_brought_up_to_this_one(server: Local, s
     assert found is not None
     assert found.lease.epoch == 4
     database.close()
+
+
+def test_shares_that_are_given_at_once_do_not_overlap(server: Local, schema: str, database: Postgres):
+    """The first has written and not yet committed when the second begins."""
+    other = Postgres(server.dsn, schema=schema)
+    wrote, go_on = threading.Event(), threading.Event()
+    share = Versions(SimpleNamespace(submit=lambda work: work)).share({1: 0.5, 2: 0.5})
+
+    def slow(transaction: Transaction) -> None:
+        share.do(transaction)
+        wrote.set()
+        go_on.wait(30)
+
+    first = database.submit(Work(None, slow))
+    assert wrote.wait(30)
+    second = Versions(other).share({3: 1.0})
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    while not second.done() and list(database.read(waiting, {})) == [(0,)]:
+        pass
+    go_on.set()
+    first.result()
+    second.result()
+    parts = database.read("SELECT version, starts, ends FROM versions ORDER BY version", {})
+    assert list(parts) == [(1, 0.0, 0.0), (2, 0.0, 0.0), (3, 0.0, 1.0)]
+    assert Leases(other).create("a").result()
+    other.close()

@@ -32,6 +32,11 @@ from streamlanes.durable.writer import GROUP, Failed, GroupCommit, finish
 T = TypeVar("T")
 Connection = psycopg.Connection[Any]
 
+_LOCK = 0x5354524D
+"""Advisory lock that makes the tables once, however many workers start together."""
+_ALONE = 0x5354524E
+"""Advisory lock of Dialect.alone."""
+
 DIALECT = Dialect(
     name="postgres",
     now="cast(extract(epoch from clock_timestamp()) as double precision)",
@@ -39,6 +44,7 @@ DIALECT = Dialect(
     real="DOUBLE PRECISION",
     share=" FOR SHARE",
     skip=" FOR UPDATE SKIP LOCKED",
+    alone=f"SELECT pg_advisory_xact_lock({_ALONE})",
 )
 CONNECTIONS = 4
 PATIENCE_S = 60.0
@@ -49,8 +55,6 @@ rows from everybody."""
 OPENING_S = 5.0
 """How long it may be away when a store is opened: whoever opens it is there to be told."""
 AGAIN = Backoff(first_s=0.1, most_s=1.0)
-_LOCK = 0x5354524D
-"""Advisory lock that makes the tables once, however many workers start together."""
 
 LOST = (psycopg.OperationalError, psycopg.InterfaceError, pg.IdleInTransactionSessionTimeout)
 """Errors after which the same may be tried again: no connection, or one that was taken away."""

@@ -26,7 +26,15 @@ from streamlanes.durable.writer import GROUP, Failed, GroupCommit, finish
 
 T = TypeVar("T")
 
-DIALECT = Dialect(name="sqlite", now=":now", blob="BLOB", real="REAL", share="", skip="")
+DIALECT = Dialect(
+    name="sqlite",
+    now=":now",
+    blob="BLOB",
+    real="REAL",
+    share="",
+    skip="",
+    alone="SELECT 1",  # every transaction that writes is, by BEGIN IMMEDIATE
+)
 PATIENCE_S = 60.0
 """How long another process may keep the file before a request fails."""
 BUSY_MS = 250
