@@ -32,7 +32,9 @@ from streamlanes.durable.opening import open_database
 from streamlanes.durable.postgres import Postgres
 from streamlanes.durable.values import Checkpoint
 from streamlanes.durable.versions import Versions
+from streamlanes.errors import UserError
 from streamlanes.local_postgres import VARIABLE, Local
+from streamlanes.named_store import opened
 
 
 @pytest.fixture
@@ -221,3 +223,24 @@ def test_shares_that_are_given_at_once_do_not_overlap(server: Local, schema: str
     assert list(parts) == [(1, 0.0, 0.0), (2, 0.0, 0.0), (3, 0.0, 1.0)]
     assert Leases(other).create("a").result()
     other.close()
+
+
+def test_what_is_no_store_is_left_as_it_is(server: Local, schema: str):
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}".encode())
+        connection.execute(f"CREATE TABLE {schema}.executions (id BIGINT)".encode())
+        for name in (schema, f"{schema}_none"):
+            says = rf"^schema {name} of .* is no store of streamlanes; name its schema with --schema$"
+            with pytest.raises(UserError, match=says), opened(server.dsn, name):
+                pass
+        of = "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema LIKE %s"
+        assert connection.execute(of, (f"{schema}%",)).fetchall() == [(schema, "executions")]
+
+
+@pytest.mark.parametrize("name", ["a schema of another name", 'Ours, "quoted" \\'])
+def test_a_store_in_any_schema_is_made_and_found(server: Local, name: str):
+    with opened(server.dsn, name, make=True) as database:
+        assert Leases(database).create("a").result()
+    with opened(server.dsn, name) as database:
+        assert Leases(database).status("a") == "open"
+    server.drop(name)
