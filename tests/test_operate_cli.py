@@ -13,6 +13,10 @@ from streamlanes.durable.running import Last, Step, Worker, run_with_checkpoint
 from streamlanes.named_store import VARIABLE
 
 
+MANY = "99999999999999999999"
+"""More than a column holds."""
+
+
 class Store:
     """A store in the current folder, and commands on it."""
 
@@ -139,6 +143,23 @@ def test_the_store_is_named_by_option_or_variable(store: Store, where: str):
         (["cap", "--lift", "--tokens", "1"], "give one of the two"),
         (["cap", "--tokens", "-1"], "tokens"),
         (["cap", "--usd", "nan"], "--usd"),
+        (["cap", "--tokens", MANY], f"no cap can be {MANY} tokens"),
+        (["cap", "--tokens", "0", "--execution", "b"], "no execution 'b' in agents.db; list all with"),
+        (["cap", "--lift", "--execution", "b"], "no execution 'b' in agents.db"),
+        (["cap", "--tokens", "0", "--execution", ""], "'' is no thread_id"),
+        (["versions", "--share", f"{MANY}=1"], f"version {MANY} cannot have a share of 1; number versions from 1 to"),
+        *(
+            ([*args, "\udcff"], r"'\udcff' is not UTF-8")
+            for args in (
+                ["approve"],
+                ["approve", "a/0/0", "--note"],
+                ["reject", "a/0/0", "--by"],
+                ["trace"],
+                ["audit"],
+                ["export"],
+                ["pending", "--schema"],
+            )
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_nothing_is_lost(store: Store, args: list[str], says: str):

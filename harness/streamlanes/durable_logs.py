@@ -10,7 +10,7 @@ import typer
 
 from streamlanes.durable.errors import DurableError
 from streamlanes.errors import UserError
-from streamlanes.named_store import HERE, SCHEMA, Schema, Where, opened, shown
+from streamlanes.named_store import HERE, SCHEMA, Schema, Where, no_execution, opened, shown
 
 ThreadId = Annotated[str, typer.Argument(help="The execution's thread_id.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON Lines on standard output.")]
@@ -27,7 +27,7 @@ def trace(thread_id: ThreadId, db: Where = HERE, schema: Schema = SCHEMA, json: 
     with opened(db, schema) as database:
         found = story(database, thread_id)
     if found is None:
-        raise _no(thread_id, db)
+        raise no_execution(thread_id, db)
     if not json:
         print(*trace_lines.story_lines(found), sep="\n")
         return
@@ -55,7 +55,7 @@ def audit(
         for name in [thread_id] if thread_id is not None else audits.executions(database):
             one = audits.audit(database, name)
             if one is None:
-                raise _no(name, db)
+                raise no_execution(name, db)
             found.append(one[0])
             spans += one[1]
     latencies = audits.latencies(spans)
@@ -83,7 +83,7 @@ def export(
     with opened(db, schema) as database:
         events, version = Events(database).read(thread_id), Leases(database).version(thread_id)
     if not events or version is None:
-        raise _no(thread_id, db)
+        raise no_execution(thread_id, db)
     lines = export_lines(Exported(thread_id, version, events))
     if out is None:
         sys.stdout.writelines(lines)
@@ -126,7 +126,3 @@ def add_to(app: typer.Typer) -> None:
     for command in (trace, audit, export):
         app.command()(command)
     app.command("import")(import_)
-
-
-def _no(thread_id: str, db: str) -> UserError:
-    return UserError(f"no execution {thread_id!r} in {shown(db)}; list all with `streamlanes durable audit`")

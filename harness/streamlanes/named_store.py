@@ -53,3 +53,8 @@ def shown(db: str) -> str:
     from streamlanes.durable.opening import SERVER
 
     return "the server's store" if db.startswith(SERVER) else db
+
+
+def no_execution(thread_id: str, db: str) -> UserError:
+    """The error for an execution that a store does not have."""
+    return UserError(f"no execution {thread_id!r} in {shown(db)}; list all with `streamlanes durable audit`")
