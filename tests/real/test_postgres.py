@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import psycopg
 import pytest
+import typer
 
 from durable_checks.agents import AgentChecks
 from commands import run
@@ -23,6 +24,7 @@ from durable_checks.runs import RunChecks
 from durable_checks.stores import StoreChecks
 from durable_checks.versions import VersionChecks
 from durable_rows import claimed, row
+from streamlanes import durable_logs
 from streamlanes.durable import postgres as module
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Transaction, Work
@@ -238,9 +240,15 @@ def test_what_is_no_store_is_left_as_it_is(server: Local, schema: str):
 
 
 @pytest.mark.parametrize("name", ["a schema of another name", 'Ours, "quoted" \\'])
-def test_a_store_in_any_schema_is_made_and_found(server: Local, name: str):
+def test_a_store_in_any_schema_is_made_and_found(
+    server: Local, name: str, capsys: pytest.CaptureFixture[str]
+):
     with opened(server.dsn, name, make=True) as database:
         assert Leases(database).create("a").result()
     with opened(server.dsn, name) as database:
         assert Leases(database).status("a") == "open"
+    with pytest.raises(typer.Exit) as end:
+        durable_logs.audit(db=server.dsn, schema=name)
+    assert end.value.exit_code == 0
+    assert "ANSWER  1 executions" in capsys.readouterr().out
     server.drop(name)
