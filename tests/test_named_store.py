@@ -84,7 +84,10 @@ def test_where_no_store_is_all_say_the_same_and_none_is_made(
 def test_a_store_is_made_where_it_may_be_and_closed_after_the_block():
     with opened("new.db", SCHEMA, make=True) as database:
         assert Path("new.db").is_file()
-    with pytest.raises(UserError, match="its store is closed; open the store again"), opened("new.db", SCHEMA):
+    with (
+        pytest.raises(UserError, match="its store is closed; open the store again"),
+        opened("new.db", SCHEMA),
+    ):
         database.submit(Work(None, print))
 
 
@@ -96,7 +99,11 @@ def test_a_servers_password_is_not_shown():
 def _tables(*pragmas: str) -> None:
     """Somebody's own tables."""
     with contextlib.closing(sqlite3.connect("theirs.db", isolation_level=None)) as theirs:
-        for statement in (*pragmas, "CREATE TABLE executions (id INTEGER)", "INSERT INTO executions VALUES (1)"):
+        for statement in (
+            *pragmas,
+            "CREATE TABLE executions (id INTEGER)",
+            "INSERT INTO executions VALUES (1)",
+        ):
             theirs.execute(statement)
 
 

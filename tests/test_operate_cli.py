@@ -12,7 +12,6 @@ from streamlanes.durable.opening import open_database
 from streamlanes.durable.running import Last, Step, Worker, run_with_checkpoint
 from streamlanes.named_store import VARIABLE
 
-
 MANY = "99999999999999999999"
 """More than a column holds."""
 
@@ -147,7 +146,10 @@ def test_the_store_is_named_by_option_or_variable(store: Store, where: str):
         (["cap", "--tokens", "0", "--execution", "b"], "no execution 'b' in agents.db; list all with"),
         (["cap", "--lift", "--execution", "b"], "no execution 'b' in agents.db"),
         (["cap", "--tokens", "0", "--execution", ""], "'' is no thread_id"),
-        (["versions", "--share", f"{MANY}=1"], f"version {MANY} cannot have a share of 1; number versions from 1 to"),
+        (
+            ["versions", "--share", f"{MANY}=1"],
+            f"version {MANY} cannot have a share of 1; number versions from 1 to",
+        ),
         *(
             ([*args, "\udcff"], r"'\udcff' is not UTF-8")
             for args in (

@@ -245,13 +245,14 @@ def test_what_cannot_be_is_found(database: SQLite, statement: str, says: str):
         ("DELETE FROM events WHERE number = 3", "event 3 of its log is missing"),
         ("DELETE FROM events WHERE kind = 'ended'", "it is done, and the end of its log is missing"),
         ("DELETE FROM events", "it is done and nothing is kept of it"),
-        ("UPDATE events SET epoch = 0 WHERE number = 3", "event 3 was written under claim 0, after one under"),
+        (
+            "UPDATE events SET epoch = 0 WHERE number = 3",
+            "event 3 was written under claim 0, after one under",
+        ),
         ("UPDATE events SET epoch = 9 WHERE kind = 'ended'", "is of claim 9, there were 2"),
     ],
 )
-def test_what_cannot_be_of_a_workflow_is_a_problem_in_one_line(
-    database: SQLite, statement: str, says: str
-):
+def test_what_cannot_be_of_a_workflow_is_a_problem_in_one_line(database: SQLite, statement: str, says: str):
     run_workflow(database)
     assert audited(database).problems == ()
     database.submit(Work(None, lambda tx: tx.run(statement, {}))).result()

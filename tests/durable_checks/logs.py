@@ -183,7 +183,9 @@ class LogChecks:
         with pytest.raises(Died):
             run_or_replay(both, EventLog(new, "a"))
         Events(database).adopt("b", 2, Events(database).read("a")).result()
-        with pytest.raises(OtherVersion, match="execution b: it stays on version 2, this worker has version 1"):
+        with pytest.raises(
+            OtherVersion, match="execution b: it stays on version 2, this worker has version 1"
+        ):
             run_or_replay(both, EventLog(old, "b"))
         run_or_replay(both, EventLog(new, "b"))
         assert len(world.ran) == 3
@@ -204,7 +206,9 @@ class LogChecks:
         run_or_replay(once, at)
         database.submit(Work(None, lambda tx: tx.run("DELETE FROM events WHERE kind = 'ended'", {}))).result()
         for ask in (lambda: run_or_replay(once, at), lambda: Events(database).read("a")):
-            with pytest.raises(LogCut, match="a: it is done, and the end of its log is missing, after event 3"):
+            with pytest.raises(
+                LogCut, match="a: it is done, and the end of its log is missing, after event 3"
+            ):
                 ask()
         assert world.ran == ["do"]
         worker.close()

@@ -167,4 +167,3 @@ def _end(people: People, number: int) -> str:
     except AlreadyDecided as error:
         return type(error).__name__
     return "decided"
-

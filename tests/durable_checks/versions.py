@@ -113,4 +113,3 @@ def claimed_of(worker: Worker, name: str) -> object:
     found = worker.leases.claim(name, worker.owner, LONG_S).result()
     assert found is not None
     return found.lease
-

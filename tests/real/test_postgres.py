@@ -13,8 +13,8 @@ import psycopg
 import pytest
 import typer
 
-from durable_checks.agents import AgentChecks
 from commands import run
+from durable_checks.agents import AgentChecks
 from durable_checks.caps import CapChecks
 from durable_checks.divergences import DivergenceChecks
 from durable_checks.logs import LogChecks

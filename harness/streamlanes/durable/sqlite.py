@@ -72,7 +72,7 @@ class SQLite:
     vfs: name of a registered SQLite VFS to open the file through.
     """
 
-    def __init__(  # each is a choice of its own, all have defaults
+    def __init__(  # noqa: PLR0913  # each is a choice of its own, all have defaults
         self,
         path: Path | str,
         *,

@@ -177,7 +177,9 @@ def _closed(before: Row | None, now_s: float) -> float:
 
 
 def _checked(shares: Mapping[int, float]) -> None:
-    wrong = [version for version, share in shares.items() if not 1 <= version <= MOST or not 0.0 <= share <= 1.0]
+    wrong = [
+        version for version, share in shares.items() if not 1 <= version <= MOST or not 0.0 <= share <= 1.0
+    ]
     if wrong:
         what = f"version {wrong[0]} cannot have a share of {shares[wrong[0]]:g}"
         raise DurableError(None, what, f"number versions from 1 to {MOST:,} and give shares from 0 to 1")
