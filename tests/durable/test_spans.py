@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from durable_checks import LONG_S, claimed, row
-from replay_checks import AT_ONCE, Died, World
+from durable_rows import LONG_S, claimed, row
+from replay_world import AT_ONCE, Died, World
 from streamlanes.durable import audit as audits
 from streamlanes.durable.activities import activity
 from streamlanes.durable.backoff import Backoff
@@ -239,11 +239,25 @@ def test_what_cannot_be_is_found(database: SQLite, statement: str, says: str):
     assert says in problem
 
 
-def test_a_cut_log_is_a_problem_in_one_line(database: SQLite):
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("DELETE FROM events WHERE number = 3", "event 3 of its log is missing"),
+        ("DELETE FROM events WHERE kind = 'ended'", "it is done, and the end of its log is missing"),
+        ("DELETE FROM events", "it is done and nothing is kept of it"),
+        (
+            "UPDATE events SET epoch = 0 WHERE number = 3",
+            "event 3 was written under claim 0, after one under",
+        ),
+        ("UPDATE events SET epoch = 9 WHERE kind = 'ended'", "is of claim 9, there were 2"),
+    ],
+)
+def test_what_cannot_be_of_a_workflow_is_a_problem_in_one_line(database: SQLite, statement: str, says: str):
     run_workflow(database)
-    database.submit(Work(None, lambda tx: tx.run("DELETE FROM events WHERE number = 3", {}))).result()
+    assert audited(database).problems == ()
+    database.submit(Work(None, lambda tx: tx.run(statement, {}))).result()
     (problem,) = audited(database).problems
-    assert "event 3 of its log is missing" in problem
+    assert says in problem
 
 
 def test_latencies_fall_into_buckets_and_failures_into_classes():

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from streamlanes.durable.database import Database, Row, Write
 from streamlanes.durable.errors import CapReached, DurableError
 from streamlanes.durable.fence import FENCE, fenced
-from streamlanes.durable.values import Lease
+from streamlanes.durable.values import MOST, Lease
 
 STORE = ""
 """The scope that is the whole store."""
@@ -47,6 +47,8 @@ _REOPEN = f"""UPDATE executions SET status = 'open', expires = 0 WHERE status = 
 _STOP = """UPDATE executions SET status = 'capped', token = '', expires = 0
 WHERE thread_id = :thread_id AND token = :token"""
 _ALL = f"SELECT {_COLUMNS} FROM caps ORDER BY scope"
+_THERE = """SELECT thread_id FROM executions WHERE thread_id = :scope
+UNION SELECT name FROM agents WHERE name = :scope"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,9 @@ class Caps:
         """
         if tokens is None and usd is None:
             raise DurableError(None, "a cap without a figure is none", "give tokens or dollars, or lift it")
-        if (tokens or 0) < 0 or not 0.0 <= (usd or 0.0) < float("inf"):
-            raise DurableError(None, f"no cap can be {tokens} tokens, {usd} USD", "give 0 or more")
+        if not 0 <= (tokens or 0) <= MOST or not 0.0 <= (usd or 0.0) < float("inf"):
+            what = f"no cap can be {tokens} tokens, {usd} USD"
+            raise DurableError(None, what, f"give 0 or more, tokens up to {MOST:,}")
         row = {"scope": scope, "tokens": tokens, "usd": usd}
         return self._database.submit(Write(None, ((_SET, row), (_REOPEN, {})), lambda done: done[1].changed))
 
@@ -96,6 +99,10 @@ class Caps:
     def all(self) -> Sequence[Cap]:
         """Every cap, the store's first."""
         return [Cap(*row) for row in self._database.read(_ALL, {})]
+
+    def there(self, scope: str) -> bool:
+        """Whether there is an execution or an agent of this name."""
+        return bool(self._database.read(_THERE, {"scope": scope}))
 
 
 def reached(lease: Lease, row: Row) -> CapReached:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_cap_checks import AgentCapChecks
-from agent_checks import AgentChecks
+from durable_checks.agent_caps import AgentCapChecks
+from durable_checks.agents import AgentChecks
 from streamlanes.durable.sqlite import SQLite, Synchronous
 
 
@@ -18,4 +18,4 @@ def database(tmp_path: Path) -> Iterator[SQLite]:
 
 
 class TestAgents(AgentChecks, AgentCapChecks):
-    """See AgentChecks and AgentCapChecks."""
+    """See durable_checks."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_checks import lapse, queue_of
+from durable_checks.agents import lapse, queue_of
 from streamlanes.durable import audit as audits
 from streamlanes.durable.agents.queue import AgentQueue
 from streamlanes.durable.agents.values import Letter, Reply, Wake

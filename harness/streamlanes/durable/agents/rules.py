@@ -11,6 +11,9 @@ from streamlanes.durable.agents.values import MAX_LETTERS, MAX_TEXT, Family, Let
 from streamlanes.durable.errors import DurableError
 from streamlanes.durable.values import named
 
+_MOST_TOKENS = 1 << 53
+"""Of one reply: so that sums of them fit a column."""
+
 
 class AgentError(DurableError):
     """Something that agents, groups or their messages must not be. execution: the agent's name."""
@@ -89,7 +92,7 @@ def split(agents: int, size: int) -> list[int]:
 
 def _is_cost(reply: Reply) -> bool:
     tokens = (reply.prompt_tokens, reply.output_tokens)
-    if not all(isinstance(each, int) and 0 <= each < 1 << 53 for each in tokens):
+    if not all(isinstance(each, int) and 0 <= each <= _MOST_TOKENS for each in tokens):
         return False
     return isinstance(reply.price_usd, int | float) and 0.0 <= reply.price_usd < float("inf")
 

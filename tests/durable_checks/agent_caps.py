@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from agent_checks import LONG_S, lapse, queue_of, woken
+from durable_checks.agents import LONG_S, lapse, queue_of, woken
 from streamlanes.durable.agents.rules import BadReply
 from streamlanes.durable.agents.values import Handler, Reply, Wake
 from streamlanes.durable.agents.work import AgentWorker

@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from replay_checks import AT_ONCE, Died, World, kinds, log
+from replay_world import AT_ONCE, Died, World, kinds, log
 from streamlanes.durable.activities import guarded
 from streamlanes.durable.caps import STORE, Cap
 from streamlanes.durable.database import Database
