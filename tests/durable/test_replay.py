@@ -275,7 +275,7 @@ class SessionMachine(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
     def _pass(self, seconds: float) -> None:
-        """Let time pass, once all that was asked before is carried out: the store's thread reads the clock."""
+        """Let time pass, once what was asked is carried out: the store's thread reads the clock."""
         self.database.submit(Work(None, lambda _: None)).result()
         self.now_s += seconds
 
