@@ -89,9 +89,9 @@ def test_a_version_that_is_none_is_refused(version: object):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("epoch", 2**63), ("epoch", float("inf")), ("at_s", float("nan"))]
+    ("name", "value"), [("epoch", 2**63), ("epoch", float("inf")), ("at_s", float("nan")), ("name", "\ud800")]
 )
-def test_an_event_that_no_store_can_hold_is_refused(name: str, value: float):
+def test_an_event_that_no_store_can_hold_is_refused(name: str, value: object):
     lines = TEXT.splitlines(keepends=True)
     lines[1] = json.dumps({**json.loads(lines[1]), name: value}) + "\n"
     with pytest.raises(LogCut, match="cut at line 2: 0 of 6 events"):

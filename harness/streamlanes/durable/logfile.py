@@ -107,6 +107,7 @@ def _event(line: str, number: int) -> Event | None:
             float(found["at_s"]),
             int(found["epoch"]),
         )
+        f"{event.call}{event.name}{event.data}".encode()  # half a character is a ValueError
     except (AssertionError, KeyError, TypeError, ValueError, OverflowError):
         return None
     can_be = event.number == number and 0 <= event.epoch <= MOST and math.isfinite(event.at_s)
