@@ -7,7 +7,7 @@ import pytest
 from streamlanes.backends import BACKENDS
 from streamlanes.cells import Cell
 from streamlanes.estimate import total_seconds
-from streamlanes.profile import load
+from streamlanes.profile_files import load
 
 FULL = load("full")
 CELLS = FULL.expand()

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from executions_made import EXECUTIONS, STEPS, made
+from executions_made import EXECUTIONS, SAID, STEPS, made
 from facts_made import MS
 from streamlanes.cells import Axes, Cell, check
 from streamlanes.durable.architectures import ARCHITECTURES
@@ -16,7 +16,6 @@ from streamlanes.estimate import seconds
 from streamlanes.lanes import lane
 from streamlanes.lanes.durable import LANE
 from streamlanes.lanes.durable_asks import STORES
-from streamlanes.lanes.executions import COLUMNS, Executions
 from streamlanes.profile_files import load, parse
 from streamlanes.provider.behaviour import Behaviour
 from streamlanes.record import Record, StatusName

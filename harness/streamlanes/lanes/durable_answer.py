@@ -12,19 +12,22 @@ from streamlanes.words import number, plain
 
 
 def answer(records: Sequence[Record]) -> list[str]:
-    """The stores side by side, what sharing commits is worth, and whether anything was lost."""
+    """The stores side by side, what sharing commits is worth, and whether anything was lost. Of several
+    architectures how far each holds, and the rates at the largest size."""
     groups: dict[tuple[str, int, str], list[Record]] = {}
     for record in records:
         if record.status.name is StatusName.OK:
             key = (record.cell.client, record.cell.calls, record.cell.backend)
             groups.setdefault(key, []).append(record)
-    lines = []
-    for (client, size, backend), group in groups.items():
+    held, lines = _architectures(records), []
+    most = max((size for _, size, _ in groups), default=0)
+    for (client, size, backend), group in sorted(groups.items(), key=lambda pair: pair[0][1]):
+        if held and size < most:
+            continue
         steps = "bare steps" if client == BARE else f"steps of a {client} call"
         where = f"{size:,} executions of {steps} under {backend}"
         lines += _stores(group, where) + _sharing(group, where)
-    lines += _architectures(records)
-    return [*lines, *_kept(records)] if lines else []
+    return [*lines, *held, *_kept(records)] if lines else []
 
 
 def _architectures(records: Sequence[Record]) -> list[str]:
