@@ -6,6 +6,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -286,3 +287,24 @@ def test_what_was_told_while_the_listening_connection_was_broken_is_heard_afterw
 
     opened([web], break_it())
     assert steps.waiting == [0, 1]
+
+
+def test_an_execution_is_over_when_whoever_kept_its_last_step_knows(server: Local, schema: str):
+    """PostgreSQL tells of the end as soon as it is kept, and of its commit to a worker that hears it late."""
+
+    class Late(Looping):
+        async def result(self, of: Future[T]) -> T:
+            value = await super().result(of)
+            await asyncio.sleep(0.1)
+            return value
+
+    web, steps = Web(grounds(server.dsn, 1, schema)), Steps([1])
+
+    async def run() -> list[int]:
+        await web.start(steps, Late())
+        await web.run(0)
+        kept = list(steps.kept_steps[0])
+        await web.stop()
+        return kept
+
+    assert opened([web], run()) == [0]

@@ -82,6 +82,7 @@ class Carriers:
         self._watch = watch
         self._quiet_s = quiet_s
         self._going: set[asyncio.Task[None]] = set()
+        self._ending: dict[int, asyncio.Task[Any] | None] = {}
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
         """Have something done until they stop."""
@@ -104,6 +105,12 @@ class Carriers:
                 self.race(row)
             await asyncio.sleep(SWEEP_S)
 
+    async def settled(self, execution: int) -> None:
+        """Wait until the worker knows that kept its last step: PostgreSQL tells all of the end at once, and
+        the worker may be the last to hear of it."""
+        if (task := self._ending.get(execution)) is not None:
+            await asyncio.wait([task])
+
     async def stop(self) -> None:
         """Leave everything where it is."""
         for task in self._going:
@@ -120,10 +127,14 @@ class Carriers:
             except Exception:  # whoever began it is told that it failed
                 await self._waits.result(self._rows.fail(row))
                 return
+            if made.last:
+                self._ending[row.execution] = asyncio.current_task()
             row = await self._waits.result(self._rows.keep(row, state, last=made.last))
             if row is not None:
                 self._steps.kept(row.execution, row.step - 1)
         self.conflicts += row is None
+        if self._ending.get(seen.execution) is asyncio.current_task():
+            del self._ending[seen.execution]
 
 
 def make_app(

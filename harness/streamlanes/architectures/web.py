@@ -90,6 +90,7 @@ class Web:
         if status != 202:
             raise StepFailed(f"execution {execution} was not begun: the app answered {status}")
         await ended
+        await self._carriers.settled(execution)
 
     def left(self) -> Mapping[int, int]:
         """Steps done, by execution."""
