@@ -6,11 +6,15 @@ from pathlib import Path
 import pytest
 
 from streamlanes import cli
+from streamlanes.durable.agents.queue import AgentQueue
 from streamlanes.durable.effects import Answer, Effect
 from streamlanes.durable.errors import Parked
 from streamlanes.durable.opening import open_database
 from streamlanes.durable.running import Last, Step, Worker, run_with_checkpoint
-from streamlanes.operate_cli import VARIABLE
+from streamlanes.named_store import VARIABLE
+
+MANY = "99999999999999999999"
+"""More than a column holds."""
 
 
 class Store:
@@ -111,6 +115,19 @@ def test_a_cap_is_set_shown_and_lifted(store: Store):
     assert [each["scope"] for each in store.records("cap", "--lift")] == ["a"]
 
 
+def test_an_agent_is_capped_and_shown_as_an_execution_is(store: Store):
+    database = open_database("agents.db")
+    queue = AgentQueue(database)
+    queue.enroll({"g": ["g.a", "g.b"]}).result()
+    queue.post("g.a", "go", "k").result()
+    (cap,) = store.records("cap", "--execution", "g.a", "--tokens", "0")
+    assert (cap["scope"], cap["reached"]) == ("g.a", True)
+    assert queue.take("w", 1).result() == []
+    database.close()
+    code, out, _ = store.said("trace", "g.a")
+    assert (code, out.splitlines()[-1]) == (0, "ANSWER  agent g.a: idle, 0 wake-ups, last -")
+
+
 @pytest.mark.parametrize("where", ["--db", VARIABLE])
 def test_the_store_is_named_by_option_or_variable(store: Store, where: str):
     store.run("a")
@@ -133,13 +150,20 @@ def test_the_store_is_named_by_option_or_variable(store: Store, where: str):
         (["reject", "done/0/0"], "execution done: request done/0/0 was approved before, by Ada, "),
         (["approve", "done/0/0", "--by", "Ada"], "nothing was changed"),
         (["approve"], "REQUEST"),
-        (["pending", "--db", "nowhere.db"], "no store at nowhere.db; name its file"),
         (["versions", "--share", "1"], "--share has '1'; give VERSION=SHARE"),
         (["versions", "--share", "1=0.5"], "add up to 0.5"),
         (["versions", "--share", "1=2"], "version 1 cannot have a share of 2"),
         (["cap", "--lift", "--tokens", "1"], "give one of the two"),
         (["cap", "--tokens", "-1"], "tokens"),
         (["cap", "--usd", "nan"], "--usd"),
+        (["cap", "--tokens", MANY], f"no cap can be {MANY} tokens"),
+        (["cap", "--tokens", "0", "--execution", "b"], "no execution 'b' in agents.db; list all with"),
+        (["cap", "--lift", "--execution", "b"], "no execution 'b' in agents.db"),
+        (["cap", "--tokens", "0", "--execution", ""], "'' is no thread_id"),
+        (
+            ["versions", "--share", f"{MANY}=1"],
+            f"version {MANY} cannot have a share of 1; number versions from 1 to",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_nothing_is_lost(store: Store, args: list[str], says: str):
@@ -152,6 +176,23 @@ def test_a_mistake_is_one_line_and_nothing_is_lost(store: Store, args: list[str]
     assert (code, out, err.count("\n")) == (2, "", 1), err
     assert says in err
     assert (store.records("pending"), store.records("versions"), store.records("cap")) == before
+
+
+def test_text_that_is_not_utf_8_is_one_line(store: Store):
+    store.run("a")
+    before = store.records("pending")
+    for args in (
+        ["approve"],
+        ["approve", "a/0/0", "--note"],
+        ["reject", "a/0/0", "--by"],
+        ["trace"],
+        ["audit"],
+        ["export"],
+        ["pending", "--schema"],
+    ):
+        said = store.said(*args, "\udcff")
+        assert said == (2, "", "streamlanes: '\\udcff' is not UTF-8; a store keeps nothing else\n"), args
+    assert store.records("pending") == before
 
 
 def test_a_file_that_is_no_store_is_named(store: Store):

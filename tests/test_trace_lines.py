@@ -35,3 +35,12 @@ def test_an_audit_has_latencies_problems_and_the_sum():
     assert said[-1] == (
         "ANSWER  2 executions, 2 steps or attempts begun again, 1 effects in doubt, 1 things that cannot be"
     )
+
+
+def test_an_agent_has_wake_ups_and_may_have_no_owner():
+    wake = Span(SpanKind.STEP, "wake-up", 3, "", 0, 3, None, None, None, None, KEPT)
+    said = trace_lines.story_lines(Story("g0.a0", None, "idle", "", 3, [wake], agent=True))
+    assert said[1].split() == ["-", "-", "wake-up", "3", "3", "-", "-", "kept"]
+    assert "ANSWER  agent g0.a0: idle, 3 wake-ups, last -" in said
+    assert said[-1].endswith("a queue made with trace=Trace(database) keeps them")
+    assert list(latencies([wake])) == ["wake-up"]

@@ -15,15 +15,17 @@ def story_lines(story: Story) -> list[str]:
     heads = ("began", "took", "what", "attempt", "claim", "owner", "version", "outcome")
     rows = [heads, *map(_row, story.spans)]
     said = _aligned(rows)
-    what = f"workflow {story.workflow}" if story.workflow else "execution"
+    what = f"workflow {story.workflow}" if story.workflow else "agent" if story.agent else "execution"
+    taken = f"{story.epochs} wake-ups" if story.agent else f"{story.epochs} claims"
     said += [
         "",
-        f"ANSWER  {what} {story.thread_id}: {story.status}, {story.epochs} claims, last {story.owner}",
+        f"ANSWER  {what} {story.thread_id}: {story.status}, {taken}, last {story.owner or '-'}",
     ]
     if story.broke:
         said.append(f"NOTE    the workflow raised {len(story.broke)} times, at last {story.broke[-1]}")
     if any(span.began_s is None for span in story.spans):
-        said.append("NOTE    times that nobody kept are '-'; a worker made with traced=True keeps them")
+        made = "queue made with trace=Trace(database)" if story.agent else "worker made with traced=True"
+        said.append(f"NOTE    times that nobody kept are '-'; a {made} keeps them")
     return said
 
 
@@ -62,7 +64,8 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def _row(span: Span) -> tuple[str, ...]:
-    what = {SpanKind.CLAIM: "claim", SpanKind.STEP: f"step {span.step}"}.get(span.kind, span.name)
+    step = f"{span.name or 'step'} {span.step}"
+    what = {SpanKind.CLAIM: "claim", SpanKind.STEP: step}.get(span.kind, span.name)
     return (
         "-" if span.began_s is None else _clock(span.began_s),
         "-" if span.took_s is None else f"{span.took_s * 1000:,.1f} ms",

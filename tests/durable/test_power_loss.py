@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from durable_checks import claimed, row
+from durable_rows import claimed, row
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.sqlite import SQLite, Synchronous
 from streamlanes.durable.values import Checkpoint

@@ -15,9 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
-from replay_checks import AT_ONCE, Died, ReplayChecks
+from durable_checks.divergences import DivergenceChecks
+from durable_checks.guarded import GuardedChecks
+from durable_checks.logs import LogChecks
+from durable_checks.replays import ReplayChecks
+from replay_world import AT_ONCE, Died
 from streamlanes.durable.activities import Workflow, activity, now, uuid
-from streamlanes.durable.database import Database
+from streamlanes.durable.database import Database, Work
 from streamlanes.durable.errors import LeaseHeld, LeaseLost
 from streamlanes.durable.events import Event, Events, Kind
 from streamlanes.durable.leases import Leases
@@ -36,8 +40,8 @@ def database(tmp_path: Path) -> Iterator[SQLite]:
     made.close()
 
 
-class TestSQLite(ReplayChecks):
-    """See ReplayChecks."""
+class TestSQLite(ReplayChecks, DivergenceChecks, LogChecks, GuardedChecks):
+    """See durable_checks."""
 
 
 # Deaths at any moment: before an event is written, once it is written and nobody was told, in an activity
@@ -246,7 +250,7 @@ class SessionMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         if not hasattr(self, "folder"):
             return
-        self.now_s += 3 * LEASE_S
+        self._pass(3 * LEASE_S)
         last = self._new()
         for _ in range(200):
             if last.over:
@@ -270,6 +274,11 @@ class SessionMachine(RuleBasedStateMachine):
         self.database.close()
         shutil.rmtree(self.folder)
 
+    def _pass(self, seconds: float) -> None:
+        """Let time pass, once what was asked is carried out: the store's thread reads the clock."""
+        self.database.submit(Work(None, lambda _: None)).result()
+        self.now_s += seconds
+
     def _new(self) -> Stepping:
         coroutine = _run(self.workflow, EventLog(self.worker, "a"), (), {}, Stepped())
         made = Stepping(coroutine, contextvars.copy_context())
@@ -288,7 +297,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([1.0, LEASE_S / 2, LEASE_S + 1]))
     def move_the_clock(self, seconds: float) -> None:
-        self.now_s += seconds
+        self._pass(seconds)
 
     @rule()
     def reap(self) -> None:

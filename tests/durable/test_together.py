@@ -55,3 +55,21 @@ def test_a_workflow_stays_on_its_runtime_version_too(database: SQLite):
         run_or_replay(fails, EventLog(new, "a"))
     old.close()
     new.close()
+
+
+def test_who_takes_any_execution_takes_no_workflow(database: SQLite):
+    """An agent would begin it anew, from no state: its code and its log are a workflow's."""
+
+    def fails() -> int:
+        raise RuntimeError("not yet")
+
+    worker = Worker(database)
+    with pytest.raises(RuntimeError):
+        run_or_replay(fails, EventLog(worker, "a"))
+    worker.leases.create("b").result()
+    claimed = worker.leases.claim_any("w").result()
+    assert claimed is not None
+    assert claimed.lease.thread_id == "b"
+    assert worker.leases.claim_any("w").result() is None
+    assert worker.leases.status("a") == "open"
+    worker.close()

@@ -15,11 +15,12 @@ activities are awaited, and several may run at once (`asyncio.gather`).
 """
 
 import uuid as identities
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
 from streamlanes.durable.backoff import Backoff
+from streamlanes.durable.effects import Effect
 from streamlanes.durable.errors import Misplaced
 from streamlanes.durable.sessions import PLACE, Attempt, Task, branch
 from streamlanes.durable.waits import drive
@@ -37,10 +38,7 @@ class Activity(Task):
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """The output; in a workflow that is a coroutine function, something to be awaited for it."""
-        at = branch()
-        session = at.session
-        issued = session.issue(at, self, args, kwargs)
-        return session.perform(issued) if session.acting.loops else drive(session.perform(issued))
+        return _ask(self, args, kwargs)
 
 
 @overload
@@ -64,6 +62,25 @@ def activity(
     if function is None:
         return lambda made: Activity(name or made.__name__, made, backoff)
     return Activity(name or function.__name__, function, backoff)
+
+
+@dataclass(frozen=True)
+class EffectActivity(Task):
+    """An effect that a workflow can have done; see `guarded`."""
+
+    def __call__(self, payload: object) -> Any:
+        """What the effect came to; in a workflow that is a coroutine function, to be awaited."""
+        return _ask(self, (payload,), {})
+
+
+def guarded(effect: Effect) -> EffectActivity:
+    """Make an effect an activity of one argument, its payload: done once under its guard, every attempt in
+    the ledger, none above a cap (see effects.py and caps.py).
+
+    Attempts and waits are the effect's own. In a workflow that is a coroutine function, what it does should
+    be a coroutine function: a plain one would block the loop.
+    """
+    return EffectActivity(effect.name, effect.perform, Backoff(attempts=1), effect)
 
 
 @dataclass(frozen=True)
@@ -113,6 +130,13 @@ def attempt_key() -> str:
 def attempt_number() -> int:
     """Within an activity: which attempt this is, from 1, over all workers."""
     return _attempt().number
+
+
+def _ask(task: Task, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
+    at = branch()
+    session = at.session
+    issued = session.issue(at, task, args, kwargs)
+    return session.perform(issued) if session.acting.loops else drive(session.perform(issued))
 
 
 def _attempt() -> Attempt:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from streamlanes.durable.database import Database
+from streamlanes.durable.database import Database, Row
 from streamlanes.durable.errors import LogCut
 from streamlanes.durable.spans import KEPT, LOST, Span, Story, story
 from streamlanes.durable.tracing import OK, PARKED, SpanKind
@@ -14,9 +14,12 @@ from streamlanes.durable.tracing import OK, PARKED, SpanKind
 BOUNDS_MS: tuple[int, ...] = tuple(1 << power for power in range(17))
 """Upper bounds of a histogram's buckets, 1 ms to 65 s; one more bucket holds what took longer."""
 
-_ALL = "SELECT thread_id FROM executions WHERE status <> 'lock' ORDER BY thread_id"
+_ALL = """SELECT thread_id FROM executions WHERE status <> 'lock'
+UNION SELECT thread_id FROM spans ORDER BY thread_id"""
 _STEPS = "SELECT step, epoch, version FROM checkpoints WHERE thread_id = :thread_id ORDER BY step"
+_EVENTS = "SELECT number, epoch FROM events WHERE thread_id = :thread_id ORDER BY number"
 _DOUBT = """SELECT count(*) FROM effects WHERE thread_id = :thread_id AND status = 'claimed'"""
+_CLAIMS = "SELECT epoch FROM executions WHERE thread_id = :thread_id"
 
 
 @dataclass
@@ -56,8 +59,9 @@ class Latency:
 class Audit:
     """One execution, looked through.
 
-    steps: super-steps that are kept, None for a workflow. claims: how often it was taken up. redone: steps
-    and attempts that were begun again. versions: of the runtime or the workflow, those that wrote.
+    steps: super-steps that are kept, None for a workflow or an agent. claims: how often it was taken up.
+    redone: steps and attempts that were begun again. versions: of the runtime or the workflow, those that
+    wrote.
     in_doubt: effects of which nobody knows whether they happened. problems: what cannot be, a line each.
     """
 
@@ -73,30 +77,35 @@ class Audit:
 
 
 def latencies(spans: Iterable[Span]) -> Mapping[str, Latency]:
-    """Spans by what they are of: `step N`, or the name of an effect or activity."""
+    """Spans by what they are of: `step N`, `wake-up`, or the name of an effect or activity."""
     found: dict[str, Latency] = {}
     for span in spans:
         if span.kind is not SpanKind.CLAIM:
-            name = f"step {span.step}" if span.kind is SpanKind.STEP else span.name
+            name = span.name or f"step {span.step}"
             found.setdefault(name, Latency(name)).add(span)
     return found
 
 
 def executions(database: Database) -> list[str]:
-    """All executions of a store."""
+    """All executions of a store, and its agents that were traced."""
     return [thread_id for (thread_id,) in database.read(_ALL, {})]
 
 
 def audit(database: Database, thread_id: str) -> tuple[Audit, Sequence[Span]] | None:
-    """An execution's audit and its spans; None where there is none."""
+    """The audit of an execution or an agent, and its spans; None where there is none."""
     try:
         found = story(database, thread_id)
     except LogCut as error:
         return Audit(thread_id, None, "unknown", None, 0, 0, (), 0, (str(error),)), ()
     if found is None:
         return None
-    ((in_doubt,),) = database.read(_DOUBT, {"thread_id": thread_id})
-    rows = [] if found.workflow else list(database.read(_STEPS, {"thread_id": thread_id}))
+    key = {"thread_id": thread_id}
+    ((in_doubt,),) = database.read(_DOUBT, key)
+    stepped = not (found.workflow or found.agent)
+    rows = list(database.read(_STEPS, key)) if stepped else []
+    kept = database.read(_EVENTS, key) if found.workflow else [(step, epoch) for step, epoch, _ in rows]
+    # The last, for a worker may be at it meanwhile. An agent has no row of an execution.
+    claims = next((epoch for (epoch,) in database.read(_CLAIMS, key)), found.epochs)
     wrote = {version for _, _, version in rows} | {
         span.version for span in found.spans if span.version is not None
     }
@@ -104,26 +113,28 @@ def audit(database: Database, thread_id: str) -> tuple[Audit, Sequence[Span]] | 
         thread_id,
         found.workflow,
         found.status,
-        None if found.workflow else len(rows),
-        found.epochs,
+        len(rows) if stepped else None,
+        claims,
         _redone(found.spans),
         sorted(wrote),
         in_doubt,
-        tuple(problems(found, [(step, epoch) for step, epoch, _ in rows], in_doubt)),
+        tuple(problems(found, kept, claims, in_doubt)),
     ), found.spans
 
 
-def problems(found: Story, steps: Sequence[tuple[int, int]], in_doubt: int) -> list[str]:
-    """What cannot be. steps: number and epoch of each checkpoint that is kept, in order."""
+def problems(found: Story, kept: Sequence[Row], claims: int, in_doubt: int) -> list[str]:
+    """What cannot be. kept: number and epoch of each step, or of each event of a workflow, in order. That
+    events are all there, to the end of what is done, is seen when they are read (LogCut)."""
     said = []
-    for (before, old), (step, epoch) in pairwise(steps):
-        if step != before + 1:
-            said.append(f"steps {before + 1} to {step - 1} are missing")
+    what = "event" if found.workflow else "step"
+    for (before, old), (number, epoch) in pairwise(kept):
+        if number != before + 1:
+            said.append(f"{what}s {before + 1} to {number - 1} are missing")
         if epoch < old:
-            said.append(f"step {step} was written under claim {epoch}, after one under claim {old}")
-    if steps and steps[-1][1] > found.epochs:
-        said.append(f"step {steps[-1][0]} is of claim {steps[-1][1]}, there were {found.epochs}")
-    if found.status == "done" and not steps and found.workflow is None:
+            said.append(f"{what} {number} was written under claim {epoch}, after one under claim {old}")
+    if kept and kept[-1][1] > claims:
+        said.append(f"{what} {kept[-1][0]} is of claim {kept[-1][1]}, there were {claims}")
+    if found.status == "done" and not kept:
         said.append("it is done and nothing is kept of it")
     if found.status == "done" and in_doubt:
         said.append(f"it is done and {in_doubt} effects have no answer")

@@ -2,8 +2,9 @@
 
 What was spent stands beside the cap, and both in the store. An attempt of an effect begins only while
 its execution and the store as a whole are below their caps; one that would be over stops its
-execution (`capped`), which nobody claims until the cap is raised or lifted. An attempt that is under
-way when a cap is reached still ends, so up to one attempt for each execution that runs is spent beyond.
+execution (`capped`), which nobody claims until the cap is raised or lifted. Agents are woken under the same
+rule (see agents/spending.py). An attempt that is under way when a cap is reached still ends, so up to
+one attempt for each execution that runs is spent beyond.
 
 Counted is what attempts say they cost: an effect under Guard.NATURAL has no attempts and is neither
 counted nor stopped. What an attempt cost that failed without saying, or whose worker died, nobody knows:
@@ -17,18 +18,19 @@ from dataclasses import dataclass
 from streamlanes.durable.database import Database, Row, Write
 from streamlanes.durable.errors import CapReached, DurableError
 from streamlanes.durable.fence import FENCE, fenced
-from streamlanes.durable.values import Lease
+from streamlanes.durable.values import MOST, Lease
 
 STORE = ""
 """The scope that is the whole store."""
 
-_OVER = "tokens >= most_tokens OR usd >= most_usd"
-BELOW = f"NOT EXISTS (SELECT 1 FROM caps WHERE scope IN ('', :thread_id) AND ({_OVER}))"
+OVER = "tokens >= most_tokens OR usd >= most_usd"
+"""A condition on a row of caps: nothing more may be spent."""
+BELOW = f"NOT EXISTS (SELECT 1 FROM caps WHERE scope IN ('', :thread_id) AND ({OVER}))"
 """A condition that holds while neither the execution nor the store is at its cap."""
 _COLUMNS = "scope, most_tokens, most_usd, tokens, usd"
 _READ = f"""SELECT {_COLUMNS}, (SELECT count(*) FROM attempts a JOIN effects f ON f.key = a.key
     WHERE a.prompt_tokens IS NULL AND (caps.scope = '' OR f.thread_id = caps.scope)) FROM caps"""
-REACHED = f"{_READ} WHERE scope IN ('', :thread_id) AND ({_OVER}) ORDER BY scope"
+REACHED = f"{_READ} WHERE scope IN ('', :thread_id) AND ({OVER}) ORDER BY scope"
 """The caps that are in an execution's way."""
 SPEND = f"""UPDATE caps SET tokens = tokens + coalesce(:prompt_tokens, 0) + coalesce(:output_tokens, 0),
     usd = usd + coalesce(:price_usd, 0)
@@ -45,10 +47,12 @@ WHERE CAST(:scope AS TEXT) = '' OR f.thread_id = CAST(:scope AS TEXT)
 ON CONFLICT (scope) DO UPDATE SET most_tokens = excluded.most_tokens, most_usd = excluded.most_usd"""
 _LIFT = "DELETE FROM caps WHERE scope = :scope"
 _REOPEN = f"""UPDATE executions SET status = 'open', expires = 0 WHERE status = 'capped' AND NOT EXISTS (
-    SELECT 1 FROM caps WHERE scope IN ('', executions.thread_id) AND ({_OVER}))"""
+    SELECT 1 FROM caps WHERE scope IN ('', executions.thread_id) AND ({OVER}))"""
 _STOP = """UPDATE executions SET status = 'capped', token = '', expires = 0
 WHERE thread_id = :thread_id AND token = :token AND expires > {now}"""
 _ALL = f"{_READ} ORDER BY scope"
+_THERE = """SELECT thread_id FROM executions WHERE thread_id = :scope
+UNION SELECT name FROM agents WHERE name = :scope"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +89,9 @@ class Caps:
         """
         if tokens is None and usd is None:
             raise DurableError(None, "a cap without a figure is none", "give tokens or dollars, or lift it")
-        if (tokens or 0) < 0 or not 0.0 <= (usd or 0.0) < float("inf"):
-            raise DurableError(None, f"no cap can be {tokens} tokens, {usd} USD", "give 0 or more")
+        if not 0 <= (tokens or 0) <= MOST or not 0.0 <= (usd or 0.0) < float("inf"):
+            what = f"no cap can be {tokens} tokens, {usd} USD"
+            raise DurableError(None, what, f"give 0 or more, tokens up to {MOST:,}")
         row = {"scope": scope, "tokens": tokens, "usd": usd}
         return self._database.submit(Write(None, ((_SET, row), (_REOPEN, {})), lambda done: done[1].changed))
 
@@ -102,6 +107,10 @@ class Caps:
     def all(self) -> Sequence[Cap]:
         """Every cap, the store's first."""
         return [Cap(*row) for row in self._database.read(_ALL, {})]
+
+    def there(self, scope: str) -> bool:
+        """Whether there is an execution or an agent of this name."""
+        return bool(self._database.read(_THERE, {"scope": scope}))
 
 
 def reached(lease: Lease, row: Row) -> CapReached:

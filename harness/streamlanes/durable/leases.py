@@ -31,10 +31,11 @@ WHERE thread_id = :thread_id AND status = :status AND (status = 'lock' OR versio
 # Two readings, for each finds its row at an end of the index: what waits, and where there is none of that,
 # what a clock that was set back left standing. The second asks by the claimer's length first, so that it
 # reads no row where no clock jumped.
-_WAITING = """SELECT thread_id FROM executions
-    WHERE status = 'open' AND version = :version AND expires <= {now} ORDER BY expires LIMIT 1{skip}"""
-_LEFT_AHEAD = f"""SELECT thread_id FROM executions
-    WHERE status = 'open' AND version = :version AND expires > {{now}} + 2 * :lease_s AND {_LAPSED}
+_FOR_AGENTS = """SELECT thread_id FROM executions
+    WHERE status = 'open' AND version = :version
+    AND NOT EXISTS (SELECT 1 FROM events WHERE events.thread_id = executions.thread_id)"""
+_WAITING = f"{_FOR_AGENTS} AND expires <= {{now}} ORDER BY expires LIMIT 1{{skip}}"
+_LEFT_AHEAD = f"""{_FOR_AGENTS} AND expires > {{now}} + 2 * :lease_s AND {_LAPSED}
     ORDER BY expires LIMIT 1{{skip}}"""
 _CLAIM_ANY = f"""UPDATE executions {_TAKEN}
 WHERE thread_id = coalesce(({_WAITING}), ({_LEFT_AHEAD}))
@@ -79,8 +80,12 @@ class Leases:
         return self._claim(thread_id, owner, lease_s, "open")
 
     def claim_any(self, owner: str, lease_s: float = LEASE_S) -> "Future[Claimed | None]":
-        """Take the open execution that waits longest; None where there is none. Where the clock was set
-        back, a lease that reaches further than twice its own length and twice `lease_s` counts as lapsed."""
+        """Take the open execution that waits longest; None where there is none. A workflow that has a log
+        is left out: whoever asks so has an agent for it, and not the workflow's code.
+
+        Where the clock was set back, a lease that reaches further than twice its own length and twice
+        `lease_s` counts as lapsed.
+        """
         token = secrets.token_hex(8)
         params: Params = {"owner": owner, "token": token, "lease_s": float(lease_s), "version": self._version}
         return self._database.submit(

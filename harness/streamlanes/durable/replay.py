@@ -17,6 +17,7 @@ from typing import Any
 from streamlanes.durable.acting import Acting, InThread
 from streamlanes.durable.activities import Workflow
 from streamlanes.durable.errors import (
+    CapReached,
     DurableError,
     LeaseLost,
     Misplaced,
@@ -54,9 +55,9 @@ def run_or_replay(
     has begun gives those that it was begun with. A coroutine function is run in an event loop of its own.
 
     Raises LeaseHeld while another session has the log, LeaseLost when this one was too slow, OtherVersion
-    where the execution stays on another runtime version than the worker has, Diverged and WorkflowChanged
-    where code and log are not of one workflow, LogCut for a damaged log; and what the workflow raises,
-    which ends nothing: it can be taken up again.
+    where the execution stays on another runtime version than the worker has, CapReached when it may spend
+    no more, Diverged and WorkflowChanged where code and log are not of one workflow, LogCut for a damaged
+    log; and what the workflow raises, which ends nothing: it can be taken up again.
     """
     asked = _asked(workflow)
     if inspect.iscoroutinefunction(asked.function):
@@ -97,6 +98,10 @@ async def _run(
         return await _carry_out(workflow, log, (args, kwargs), lease, acting)
     except LeaseLost:
         raise
+    except CapReached:
+        if lease is not None:
+            await acting.result(worker.caps.stop(lease))
+        raise
     except BaseException:
         if lease is not None:
             with contextlib.suppress(DurableError):  # must not hide the workflow's error
@@ -123,7 +128,7 @@ async def _carry_out(
     if lease is None and history.ended is None:
         raise DurableError(log.thread_id, "it is done, and no workflow's", "take another thread_id")
     args, kwargs, data = _begun(workflow, history, *given)
-    session = Session(history, events, lease, acting, log.worker.heart, log.clock, log.draw)
+    session = Session(history, events, lease, acting, log.worker, log.clock, log.draw)
     if lease is not None:
         told = {"owner": lease.owner, "version": workflow.version, "runtime": RUNTIME_VERSION}
         begun = {} if data is None else {"input": data}

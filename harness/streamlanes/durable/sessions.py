@@ -19,12 +19,13 @@ from urllib.parse import quote
 
 from streamlanes.durable.acting import Acting
 from streamlanes.durable.backoff import Backoff
+from streamlanes.durable.effects import Effect
 from streamlanes.durable.errors import ActivityFailed, DurableError, Misplaced
 from streamlanes.durable.events import Event, Events, Kind, said
 from streamlanes.durable.fence import lost
-from streamlanes.durable.heart import Heart
 from streamlanes.durable.history import History, Known
 from streamlanes.durable.points import Point, reach
+from streamlanes.durable.running import Worker
 from streamlanes.durable.state import decode, encode
 from streamlanes.durable.values import Clock, Lease
 
@@ -34,11 +35,13 @@ SAYS = 300
 
 @dataclass(frozen=True)
 class Task:
-    """Something that a workflow can have done. function: what does it."""
+    """Something that a workflow can have done. function: what does it. effect: where it is one, which is
+    then done once, under its guard and below the caps."""
 
     name: str
     function: Callable[..., Any]
     backoff: Backoff
+    effect: Effect | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ class Session:
         events: Events,
         lease: Lease | None,
         acting: Acting,
-        heart: Heart,
+        worker: Worker,
         clock: Clock,
         draw: random.Random,
     ) -> None:
@@ -127,7 +130,7 @@ class Session:
         self.over = False
         self._events = events
         self._lease = lease
-        self._heart = heart
+        self._worker = worker
         self._next = history.length + 1
         self._waiting: list[Event] = []
         self._failed: DurableError | None = None
@@ -220,14 +223,24 @@ class Session:
     async def _attempt(self, issued: Issued, number: int) -> object:
         """Run the activity once. What it calls is none of the workflow's calls."""
         key = f"{quote(self.history.thread_id, safe='')}/{issued.call}"
-        reach(Point.BEFORE_EFFECT)
         before = PLACE.set(Attempt(key, number))
         try:
+            if issued.task.effect is not None:
+                return await self._once(key, issued.task.effect, *issued.args)
+            reach(Point.BEFORE_EFFECT)
             output = await self.acting.call(issued.task.function, issued.args, issued.kwargs)
         finally:
             PLACE.reset(before)
         reach(Point.AFTER_EFFECT)
         return output
+
+    async def _once(self, key: str, effect: Effect, payload: object) -> object:
+        assert self._lease is not None, "its attempt is in the log"
+        try:
+            return await self._worker.effects.once(self._lease, key, effect, payload, self.acting)
+        except DurableError as error:  # a cap, a doubt: the workflow's code must not go on without it
+            self._failed = error
+            raise
 
     def _replayed(self, task: Task, known: Known, end: Event) -> object:
         if end.kind is Kind.GAVE_UP:
@@ -239,7 +252,7 @@ class Session:
         """Log an event, and those that wait for it; over when all are durable."""
         assert self._lease is not None, "the history of a log that has ended answers or raises"
         self.see_that_it_holds()
-        if self._heart.lost(self._lease):
+        if self._worker.heart.lost(self._lease):
             raise lost(self._lease)
         self.note(call, kind, name, data)
         events, self._waiting = self._waiting, []

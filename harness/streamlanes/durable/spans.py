@@ -1,7 +1,8 @@
 """What an execution did, as spans: out of its tables, whoever wrote them. Read only.
 
-Workflows have their times in their log. Executions with checkpoints have them where their worker was
-traced; else they have steps, versions, epochs and attempts, and their times are None.
+Workflows have their times in their log. Executions with checkpoints, and agents of an AgentQueue, have
+them where their worker was traced; else there are steps, versions, epochs and attempts, or wake-ups, and
+their times are None.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,9 +10,10 @@ from dataclasses import dataclass
 
 from streamlanes.durable.database import Database
 from streamlanes.durable.events import Event, Events, Kind, said
-from streamlanes.durable.tracing import OK, SpanKind
+from streamlanes.durable.tracing import OK, PARKED, SpanKind
 
 _EXECUTION = "SELECT status, owner, epoch FROM executions WHERE thread_id = :thread_id"
+_AGENT = "SELECT stage, fault, wake FROM agents WHERE name = :thread_id"
 _STEPS = "SELECT step, version, epoch FROM checkpoints WHERE thread_id = :thread_id ORDER BY step"
 _SPANS = """SELECT kind, name, step, key, attempt, epoch, owner, version, began, took, outcome
 FROM spans WHERE thread_id = :thread_id ORDER BY epoch, number"""
@@ -53,9 +55,11 @@ class Span:
 
 @dataclass(frozen=True)
 class Story:
-    """One execution. workflow: its name; None where it is no workflow. owner: who had it last.
+    """One execution, or one agent of an AgentQueue.
 
-    epochs: how often it was claimed. broke: class of the error that its workflow raised, each time.
+    workflow: its name; None where it is no workflow. status: of an agent its stage, or parked. owner: who
+    had it last. epochs: how often it was claimed; of an agent, its wake-ups. broke: class of the error that
+    its workflow raised, each time. agent: whether it is one.
     """
 
     thread_id: str
@@ -65,19 +69,39 @@ class Story:
     epochs: int
     spans: Sequence[Span]
     broke: Sequence[str] = ()
+    agent: bool = False
 
 
 def story(database: Database, thread_id: str) -> Story | None:
-    """What the tables tell of an execution; None where there is none. Raises LogCut for a damaged log."""
+    """What the tables tell of an execution, or else of an agent of that name; None where there is none.
+    Raises LogCut for a damaged log."""
     rows = database.read(_EXECUTION, {"thread_id": thread_id})
     if not rows:
-        return None
+        return _of_agent(database, thread_id)
     ((status, owner, epochs),) = rows
     events = Events(database).read(thread_id)
     spans = of_log(thread_id, events) if events else _of_tables(database, thread_id)
     name = next((event.name for event in events if event.kind is Kind.SESSION), None)
     broke = [_error(thread_id, event) for event in events if event.kind is Kind.BROKEN]
     return Story(thread_id, name, status, owner, epochs, spans, broke)
+
+
+def _of_agent(database: Database, name: str) -> Story | None:
+    """An agent, and its wake-ups: those that were traced, and those that ended and nobody traced."""
+    rows = database.read(_AGENT, {"thread_id": name})
+    if not rows:
+        return None
+    ((stage, fault, wakes),) = rows
+    ended = wakes if stage == "idle" else wakes - 1
+    spans = _of_tables(database, name)
+    traced = {span.step for span in spans if span.kind is SpanKind.STEP and span.outcome == OK}
+    bare = [
+        Span(SpanKind.STEP, "wake-up", number, "", 0, number, None, None, None, None, KEPT)
+        for number in range(1, ended + 1)
+        if number not in traced
+    ]
+    owner = next((span.owner for span in reversed(spans) if span.owner is not None), "")
+    return Story(name, None, PARKED if fault else stage, owner, wakes, spans + bare, agent=True)
 
 
 @dataclass(slots=True)

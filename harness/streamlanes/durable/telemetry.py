@@ -99,7 +99,7 @@ def _one(story: Story, span: Span, place: int, end_s: float, parent: str | None)
             "streamlanes.attempt": span.attempt,
         }
     elif span.kind is SpanKind.STEP and span.step is not None:
-        name = f"step {span.step}"
+        name = f"{span.name or 'step'} {span.step}"
         attributes["streamlanes.step"] = span.step
     if span.tokens is not None:
         attributes["gen_ai.usage.input_tokens"], attributes["gen_ai.usage.output_tokens"] = span.tokens

@@ -23,15 +23,15 @@ VALUES (:thread_id, :token, :number, :kind, :name, :step, :key, :attempt, :epoch
 
 OK = "ok"
 PARKED = "parked"
-"""How a step ends that asks a person: it is repeated once there is an answer."""
+"""How a step ends that waits for a person: it is repeated once there is an answer, or a `retry`."""
 
 
 class SpanKind(enum.StrEnum):
     """What a span is of."""
 
-    CLAIM = "claim"  # a worker took the execution up; it has no length
-    STEP = "step"  # a super-step, until it was durable
-    ATTEMPT = "attempt"  # an attempt of an effect
+    CLAIM = "claim"  # a worker took the execution up, or woke the agent; it has no length
+    STEP = "step"  # a super-step until it was durable, or a wake-up until its mail was dispatched
+    ATTEMPT = "attempt"  # an attempt of an effect, or a reply that an agent was asked for
 
 
 class Trace:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_checks import AgentChecks, queue_of, woken
+from durable_checks.agent_caps import AgentCapChecks
+from durable_checks.agents import AgentChecks, queue_of, woken
 from streamlanes.durable.sqlite import SQLite, Synchronous
 
 
@@ -16,8 +17,8 @@ def database(tmp_path: Path) -> Iterator[SQLite]:
     made.close()
 
 
-class TestAgents(AgentChecks):
-    """See AgentChecks."""
+class TestAgents(AgentChecks, AgentCapChecks):
+    """See durable_checks."""
 
 
 def test_an_agent_that_was_taken_before_a_restart_of_the_machine_is_taken_after_it(tmp_path: Path):

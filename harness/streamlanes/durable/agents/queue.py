@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from streamlanes.durable.agents.rules import AgentError, BadReply, NoSuchAgent, checked_groups, family, faults
+from streamlanes.durable.agents.spending import FREE, HELD_BACK, spending
 from streamlanes.durable.agents.values import MAX_LETTERS, MAX_TEXT, Family, Mail, Member, Reply, Stage, Wake
 from streamlanes.durable.database import Database, Done, Params, Transaction, Work, Write
 from streamlanes.durable.fence import lost
 from streamlanes.durable.leases import LEASE_S
 from streamlanes.durable.state import decode, encode
+from streamlanes.durable.tracing import Trace
 from streamlanes.durable.values import Lease
 
 FAR_S = 1200.0
@@ -33,11 +35,11 @@ _MEMBERS = "SELECT name, team, admin FROM agents"
 _MEMBER = f"{_MEMBERS} WHERE name = :name"
 
 # An idle agent's mail came in the past, whatever the clock says now.
-_TAKE = """WITH picked AS MATERIALIZED (
+_TAKE = f"""WITH picked AS MATERIALIZED (
     SELECT name FROM agents
-    WHERE due IS NOT NULL AND (stage = 'idle' OR due <= {now} OR due > {now} + :beyond_s)
-    ORDER BY due LIMIT :most{skip})
-UPDATE agents SET token = :token, due = {now} + :lease_s,
+    WHERE due IS NOT NULL AND (stage = 'idle' OR due <= {{now}} OR due > {{now}} + :beyond_s) AND {FREE}
+    ORDER BY due LIMIT :most{{skip}})
+UPDATE agents SET token = :token, due = {{now}} + :lease_s,
     wake = wake + CASE stage WHEN 'idle' THEN 1 ELSE 0 END,
     stage = CASE stage WHEN 'idle' THEN 'taken' ELSE stage END
 WHERE name IN (SELECT name FROM picked) AND NOT EXISTS (SELECT 1 FROM agents WHERE token = :token)"""
@@ -110,9 +112,13 @@ class Tally:
 
 
 class AgentQueue:
-    """The queues of one database. Futures are answered when durable."""
+    """The queues of one database. Futures are answered when durable.
 
-    def __init__(self, database: Database) -> None:
+    trace: its workers keep a span of every wake-up in it, and of every reply that an agent was asked for.
+    """
+
+    def __init__(self, database: Database, trace: Trace | None = None) -> None:
+        self.trace = trace
         self._database = database
         self._members: dict[str, Member] = {}
         self.durability = database.durability
@@ -144,9 +150,9 @@ class AgentQueue:
         return self._database.submit(Work(to, do))
 
     def take(self, owner: str, most: int = 1, lease_s: float = LEASE_S) -> "Future[list[Wake]]":
-        """Wake up to `most` agents that have mail, or whose worker let them lapse. Each agent is one
-        worker's at a time. A lease that reaches further ahead than FAR_S, and than twice `lease_s`, counts
-        as lapsed."""
+        """Wake up to `most` agents that have mail, or whose worker let them lapse, and that no cap keeps
+        from it. Each agent is one worker's at a time. A lease that reaches further ahead than FAR_S, and
+        than twice `lease_s`, counts as lapsed."""
         token = secrets.token_hex(8)
         beyond_s = max(FAR_S, 2.0 * lease_s)
         asked = {"token": token, "most": most, "lease_s": float(lease_s), "beyond_s": beyond_s}
@@ -171,9 +177,12 @@ class AgentQueue:
         templates = (_TAKE, _BATCH, _WOKEN, _MINE, _MAIL)
         return self._database.submit(Write(None, tuple((each, asked) for each in templates), answer))
 
-    def answer(self, wake: Wake, reply: Reply) -> "Future[None]":
-        """Keep the reply: Processing to Response. Fails with BadReply, and nothing is kept, where it must
-        not be dispatched; with LeaseLost where the agent went to another worker."""
+    def answer(self, wake: Wake, reply: Reply, asked: int = 1) -> "Future[None]":
+        """Keep the reply, and what it cost: Processing to Response. asked: how often it was asked for.
+
+        Fails with BadReply, and nothing is kept, where it must not be dispatched; with LeaseLost where the
+        agent went to another worker.
+        """
         by = self._member(wake.agent)
         assert by is not None, "an agent that was woken is there"
         wrong = faults(wake.agent, by, reply, self._member)
@@ -183,7 +192,7 @@ class AgentQueue:
             return refused
         drawn = {**_held(wake), "reply": secrets.token_hex(8)}
         memory = encode(wake.agent, reply.memory, "memory").decode()
-        statements = [(_ANSWER, {**drawn, "memory": memory})]
+        statements = [*spending(wake, reply, asked), (_ANSWER, {**drawn, "memory": memory})]
         for place, letter in enumerate(reply.letters):
             row = {
                 "key": f"{quote(wake.agent, safe='')}/{wake.number}/{place}",
@@ -217,6 +226,10 @@ class AgentQueue:
     def busy(self) -> int:
         """Agents with something to do or being worked on; 0 when all is quiet."""
         return int(self._database.read(_BUSY, {})[0][0])
+
+    def held_back(self) -> int:
+        """Those of them that a cap keeps from being woken."""
+        return int(self._database.read(HELD_BACK, {})[0][0])
 
     def parked(self) -> dict[str, str]:
         """Agents that wait for a person, and why."""

@@ -11,6 +11,9 @@ from streamlanes.durable.agents.values import MAX_LETTERS, MAX_TEXT, Family, Let
 from streamlanes.durable.errors import DurableError
 from streamlanes.durable.values import named
 
+_MOST_TOKENS = 1 << 53
+"""Of one reply: so that sums of them fit a column."""
+
 
 class AgentError(DurableError):
     """Something that agents, groups or their messages must not be. execution: the agent's name."""
@@ -51,6 +54,8 @@ def faults(sender: str, by: Member, reply: object, find: Find) -> list[str]:
         return [f"the reply is of type {type(reply).__qualname__}, not Reply"]
     if len(reply.letters) > MAX_LETTERS:
         return [f"{len(reply.letters):,} messages in a reply, more than {MAX_LETTERS:,}"]
+    if not _is_cost(reply):
+        return ["what it cost is no number of tokens and dollars, 0 or more"]
     found = (_fault(sender, by, letter, find) for letter in reply.letters)
     return [fault for fault in found if fault is not None]
 
@@ -83,6 +88,13 @@ def split(agents: int, size: int) -> list[int]:
         what = f"{agents} in groups of {size} leave a group of one, with nobody there to chat with"
         raise AgentError(None, what, f"take {agents - 1} or {agents + 1}")
     return sizes
+
+
+def _is_cost(reply: Reply) -> bool:
+    tokens = (reply.prompt_tokens, reply.output_tokens)
+    if not all(isinstance(each, int) and 0 <= each <= _MOST_TOKENS for each in tokens):
+        return False
+    return isinstance(reply.price_usd, int | float) and 0.0 <= reply.price_usd < float("inf")
 
 
 def _fault(sender: str, by: Member, letter: Letter, find: Find) -> str | None:

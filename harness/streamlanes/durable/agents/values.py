@@ -73,13 +73,24 @@ class Wake:
         """The idempotency key of an effect of this wake-up: the same for every worker."""
         return f"{self.agent}/{self.number}/{call}"
 
+    @property
+    def reply_key(self) -> str:
+        """What the ledger has the cost of its reply under."""
+        return f"{self.agent}/{self.number}/reply"
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an agent makes of a batch: messages, and what it wants to remember (see state.encode)."""
+    """What an agent makes of a batch: messages, and what it wants to remember (see state.encode).
+
+    Tokens and price are what making it cost; they count against caps, in the transaction that keeps it.
+    """
 
     letters: Sequence[Letter]
     memory: object
+    prompt_tokens: int = 0
+    output_tokens: int = 0
+    price_usd: float = 0.0
 
 
 Handler = Callable[[Wake, Sequence[str]], Awaitable[Reply]]

@@ -15,16 +15,21 @@ from streamlanes.durable.agents.queue import AgentQueue
 from streamlanes.durable.agents.rules import BadReply
 from streamlanes.durable.agents.values import Handler, Stage, Wake
 from streamlanes.durable.bell import Bell
-from streamlanes.durable.errors import LeaseLost, StateError
+from streamlanes.durable.errors import CapReached, LeaseLost, StateError
+from streamlanes.durable.fence import lost
 from streamlanes.durable.heart import Heart
 from streamlanes.durable.leases import LEASE_S
 from streamlanes.durable.looping import Looping
+from streamlanes.durable.people import Interrupted
 from streamlanes.durable.points import Point, reach
+from streamlanes.durable.tracing import SpanKind, noted
 
 ASKS = 3
 """How often an agent is asked for a reply that may be dispatched, before it is parked."""
 PLACES = 64
 POLL_S = 0.25
+WAKE_UP, REPLY = "wake-up", "reply"
+"""What spans are named."""
 
 
 @dataclass(slots=True)
@@ -70,11 +75,16 @@ class AgentWorker:
         self._lease_s = lease_s
         self._poll_s = poll_s
         self._dispatched = dispatched
+        self._trace = queue.trace
         self._bell = Bell()
 
     async def run(self, *, until_quiet: bool = True) -> Worked:
         """Wake agents until no agent of the queue has anything to do, here or at another worker; without
-        `until_quiet` until it is cancelled. Raises what the store raises; wake-ups under way lapse then."""
+        `until_quiet` until it is cancelled. Raises what the store raises; wake-ups under way lapse then.
+
+        Raises CapReached where only agents are left that a cap keeps from being woken; without
+        `until_quiet` it waits for the cap to be raised.
+        """
         waits, heart = Looping(), Heart(self._queue, self._lease_s)
         tasks: set[asyncio.Task[None]] = set()
         try:
@@ -88,7 +98,9 @@ class AgentWorker:
                     task.add_done_callback(lambda _: self._bell.ring())
                     tasks.add(task)
                 self.worked.awake = max(self.worked.awake, len(tasks))
-                if not tasks and until_quiet and not self._queue.busy():
+                if not tasks and until_quiet and self._queue.busy() == (held := self._queue.held_back()):
+                    if held:
+                        raise _capped(held)
                     return self.worked
                 await self._bell.wait(self._poll_s)
                 for task in [one for one in tasks if one.done()]:
@@ -107,29 +119,42 @@ class AgentWorker:
     async def _one(self, wake: Wake, waits: Looping, heart: Heart) -> None:
         """One wake-up, from its batch to its dispatch."""
         try:
-            if wake.stage is Stage.PROCESSING:
-                fault = await self._answer(wake, waits)
-                if fault is not None:
-                    if await waits.result(self._queue.park(wake, fault)):
-                        self.worked.parked += 1
-                    return
-            await waits.result(self._queue.dispatch(wake))
-            reach(Point.AFTER_DISPATCH)
+            with noted(self._trace, wake.lease, SpanKind.CLAIM, self.owner):
+                pass  # of no length: a worker that dies could not note the end
+            with noted(self._trace, wake.lease, SpanKind.STEP, WAKE_UP, step=wake.number):
+                if wake.stage is Stage.PROCESSING:
+                    await self._answer_or_park(wake, waits)
+                await waits.result(self._queue.dispatch(wake))
+                reach(Point.AFTER_DISPATCH)
             self.worked.wakes += 1
             self._dispatched(wake)
+        except Interrupted:
+            self.worked.parked += 1
         except LeaseLost:
             self.worked.lost += 1
         finally:
             heart.drop(wake.lease)
 
+    async def _answer_or_park(self, wake: Wake, waits: Looping) -> None:
+        """Have a reply that is kept. Raises Interrupted where there is none and the agent waits for a
+        person now."""
+        fault = await self._answer(wake, waits)
+        if fault is None:
+            return
+        if not await waits.result(self._queue.park(wake, fault)):
+            raise lost(wake.lease)
+        raise Interrupted(fault)
+
     async def _answer(self, wake: Wake, waits: Looping) -> str | None:
         """Have a reply that is kept; or why there is none."""
         faults: tuple[str, ...] = ()
-        for _ in range(ASKS):
+        for asked in range(1, ASKS + 1):
             try:
-                reply = await self._handler(wake, faults)
-                reach(Point.BEFORE_ANSWER)
-                await waits.result(self._queue.answer(wake, reply))
+                key = wake.reply_key
+                with noted(self._trace, wake.lease, SpanKind.ATTEMPT, REPLY, key=key, attempt=asked):
+                    reply = await self._handler(wake, faults)
+                    reach(Point.BEFORE_ANSWER)
+                    await waits.result(self._queue.answer(wake, reply, asked))
                 reach(Point.AFTER_ANSWER)
                 return None
             except BadReply as error:
@@ -143,3 +168,8 @@ class AgentWorker:
             except Exception as error:  # of the agent's: a bug there must not end the others' work
                 return f"{type(error).__name__}: {error}"
         return f"asked {ASKS} times: {'; '.join(faults)}"
+
+
+def _capped(agents: int) -> CapReached:
+    what = f"{agents} agents have mail and a cap on what may be spent keeps them from it"
+    return CapReached(None, what, "raise it with `streamlanes durable cap` to go on")
