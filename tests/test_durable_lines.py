@@ -1,6 +1,8 @@
 """The words of chaos and effects."""
 
-from streamlanes import durable_lines
+import typer
+
+from streamlanes import durable_cli, durable_lines
 from streamlanes.chaos.cells import CellsKilled
 from streamlanes.chaos.plan import Control, Counts, How, Kill, Recovery, Scenario, Trial, Verdict
 from streamlanes.durable.points import Point
@@ -72,6 +74,12 @@ def test_killed_runs_are_a_line():
     assert not CellsKilled(10, 3, 5, 0, 1).passed
     (line,) = durable_lines.cells_lines(found)
     assert "10 kills of `streamlanes run`, 3 runs of it finished: 6 cells, 0 repeated, 0 lost" in line
+
+
+def test_the_help_of_chaos_names_every_scenario():
+    chaos = typer.main.get_command(durable_cli.app).commands["chaos"]
+    (option,) = [each for each in chaos.params if each.name == "scenario"]
+    assert option.help == f"What workers do: {', '.join(Scenario)}, by comma."
 
 
 def test_scenarios_are_named_and_their_own_counts_shown():

@@ -81,7 +81,7 @@ def chaos(
     kills: Annotated[int, typer.Option(help="Kills on each store.", min=1, max=MOST)] = 30,
     store: Annotated[str, typer.Option(help="sqlite, postgres, or both by comma.")] = "sqlite",
     scenario: Annotated[
-        str, typer.Option(help="What workers do: steps, approval, rainbow, replay, by comma.")
+        str, typer.Option(help="What workers do: steps, approval, rainbow, replay, queue, by comma.")
     ] = "steps",
     target: Annotated[str, typer.Option(help="What is killed: durable (workers) or run.")] = "durable",
     seed: Annotated[int, typer.Option(help="Draws points, signals and moments.")] = 1,
