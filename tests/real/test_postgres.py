@@ -196,7 +196,7 @@ def test_a_cell_of_lane_chaos_says_that_there_is_no_server(monkeypatch: pytest.M
     monkeypatch.setattr(module, "OPENING_S", 0.2)
     axes = Axes(store="postgres", kills=1)
     asked = Cell(lane="chaos", backend="threads", client="none", workload="documents", calls=1, axes=axes)
-    with pytest.raises(UserError, match=r"no PostgreSQL at 127\.0\.0\.1:1/x .*STREAMLANES_POSTGRES_DSN"):
+    with pytest.raises(UserError, match=r"no PostgreSQL at 127\.0\.0\.1:1/x .*; start it, or name another"):
         strike(asked)
 
 
