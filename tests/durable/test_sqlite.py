@@ -14,10 +14,10 @@ import pytest
 from durable_checks.caps import CapChecks
 from durable_checks.people import PeopleChecks
 from durable_checks.runs import RunChecks
-from durable_checks.stores import LEDGER, NEW_LEDGER, OLD_ATTEMPTS, OLD_LEDGER, StoreChecks
+from durable_checks.stores import StoreChecks
 from durable_checks.versions import VersionChecks
 from durable_claimer import claim_until_none_is_left
-from durable_rows import claimed, row
+from durable_rows import LEDGER, NEW_LEDGER, OLD_ATTEMPTS, OLD_LEDGER, claimed, row
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Database, Work
 from streamlanes.durable.errors import (

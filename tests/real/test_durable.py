@@ -164,7 +164,7 @@ def test_no_postgresql_is_the_users_to_mend(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(VARIABLE, "postgresql://me:secret@127.0.0.1:1/x")
     monkeypatch.setattr(postgres, "OPENING_S", 0.2)
     with pytest.raises(
-        UserError, match=r"no PostgreSQL at 127\.0\.0\.1:1/x .*STREAMLANES_POSTGRES_DSN"
+        UserError, match=r"no PostgreSQL at 127\.0\.0\.1:1/x .*; start it, or name another"
     ) as no:
         durable_cli.chaos(kills=1, store="postgres")
     assert "secret" not in str(no.value)

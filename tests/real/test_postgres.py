@@ -23,9 +23,9 @@ from durable_checks.logs import LogChecks
 from durable_checks.people import PeopleChecks
 from durable_checks.replays import ReplayChecks
 from durable_checks.runs import RunChecks
-from durable_checks.stores import LEDGER, NEW_LEDGER, OLD_ATTEMPTS, OLD_LEDGER, StoreChecks
+from durable_checks.stores import StoreChecks
 from durable_checks.versions import VersionChecks
-from durable_rows import claimed, row
+from durable_rows import LEDGER, NEW_LEDGER, OLD_ATTEMPTS, OLD_LEDGER, claimed, row
 from streamlanes import durable_logs
 from streamlanes.cells import Axes, Cell
 from streamlanes.chaos.cell import strike
@@ -167,7 +167,7 @@ def test_a_cell_of_lane_chaos_says_that_there_is_no_server(monkeypatch: pytest.M
     monkeypatch.setattr(module, "OPENING_S", 0.2)
     axes = Axes(store="postgres", kills=1)
     asked = Cell(lane="chaos", backend="threads", client="none", workload="documents", calls=1, axes=axes)
-    with pytest.raises(UserError, match=r"no PostgreSQL at 127\.0\.0\.1:1/x .*STREAMLANES_POSTGRES_DSN"):
+    with pytest.raises(UserError, match=r"no PostgreSQL at 127\.0\.0\.1:1/x .*; start it, or name another"):
         strike(asked)
 
 
