@@ -1,6 +1,6 @@
 """What another process does to a store in the tests: a module that a spawned one can import by its name."""
 
-from durable_checks import row
+from durable_rows import row
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.leases import Leases
 from streamlanes.durable.sqlite import SQLite, Synchronous

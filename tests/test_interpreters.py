@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamlanes import conduct, interpreters
+from streamlanes.axis_values import parse_setting
 from streamlanes.backends import default_width
 from streamlanes.cells import Axes, Cell
 from streamlanes.errors import UserError
@@ -28,8 +29,10 @@ from streamlanes.interpreters import (
     version,
     without_folders,
 )
-from streamlanes.profile import CellsTable, Profile, Wishes, load, parse_setting
+from streamlanes.profile import CellsTable, Profile
+from streamlanes.profile_files import load
 from streamlanes.record import StatusName
+from streamlanes.wishes import Wishes
 
 # A version nobody has: with the tests' own it would be told apart by a hash.
 ANSWER = {

@@ -10,7 +10,7 @@ from streamlanes.durable.effects import Answer, Effect
 from streamlanes.durable.errors import Parked
 from streamlanes.durable.opening import open_database
 from streamlanes.durable.running import Last, Step, Worker, run_with_checkpoint
-from streamlanes.operate_cli import VARIABLE
+from streamlanes.named_store import VARIABLE
 
 
 class Store:
@@ -133,7 +133,6 @@ def test_the_store_is_named_by_option_or_variable(store: Store, where: str):
         (["reject", "done/0/0"], "execution done: request done/0/0 was approved before, by Ada, "),
         (["approve", "done/0/0", "--by", "Ada"], "nothing was changed"),
         (["approve"], "REQUEST"),
-        (["pending", "--db", "nowhere.db"], "no store at nowhere.db; name its file"),
         (["versions", "--share", "1"], "--share has '1'; give VERSION=SHARE"),
         (["versions", "--share", "1=0.5"], "add up to 0.5"),
         (["versions", "--share", "1=2"], "version 1 cannot have a share of 2"),

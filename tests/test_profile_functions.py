@@ -5,7 +5,9 @@ import pytest
 from streamlanes.backends import BACKENDS, Waits
 from streamlanes.errors import UserError
 from streamlanes.lanes import lane
-from streamlanes.profile import Profile, Wishes, parse
+from streamlanes.profile import Profile
+from streamlanes.profile_files import parse
+from streamlanes.wishes import Wishes
 
 SMALL = b"""
 [[cells]]

@@ -74,7 +74,9 @@ def run(  # noqa: PLR0913, PLR0917  # one parameter an option
 ) -> None:
     """Measure a profile; any of -b -c --call -n -w --lane --set --knee replaces its matrix."""
     from streamlanes import conduct
-    from streamlanes.profile import Wishes, load, parse_setting
+    from streamlanes.axis_values import parse_setting
+    from streamlanes.profile_files import load
+    from streamlanes.wishes import Wishes
 
     chosen: dict[str, list[Any]] = {}
     for text in settings or []:
@@ -196,7 +198,9 @@ def provider(
 ) -> None:
     """Serve the simulated provider alone, for anyone's client, until interrupted."""
     from streamlanes.alone import serve_alone
-    from streamlanes.profile import Profile, load, parse_axes, parse_setting
+    from streamlanes.axis_values import parse_axes, parse_setting
+    from streamlanes.profile import Profile
+    from streamlanes.profile_files import load
     from streamlanes.workload import AXES as WORKLOAD_AXES
 
     chosen = dict(map(parse_setting, settings or []))

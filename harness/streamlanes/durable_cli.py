@@ -16,6 +16,7 @@ from streamlanes.durable.errors import DurableError
 from streamlanes.errors import UserError
 
 app = typer.Typer(no_args_is_help=True, help="Executions that survive their workers, and the proof.")
+durable_logs.add_to(app)
 operate_cli.add_to(app)
 
 BROKEN = 1
@@ -182,8 +183,28 @@ def agents(
     raise typer.Exit(0 if all(ran.as_expected for ran in all_ran) else BROKEN)
 
 
-app.command()(durable_logs.trace)
-app.command()(durable_logs.audit)
-app.command()(durable_logs.export)
-app.command("import")(durable_logs.import_)
-app.command()(durable_logs.demo)
+@app.command()
+def demo(
+    act: Annotated[list[str] | None, typer.Option(help="Acts to play; all if not named.")] = None,
+    crash_at: Annotated[int, typer.Option(help="Step or activity in which workers die.", min=1, max=100)] = 4,
+    calls: Annotated[int, typer.Option("-n", "--calls", help="Calls of the act lanes.", min=1)] = 500,
+    json: Annotated[bool, typer.Option("--json", help="One object a line on standard output.")] = False,
+) -> None:
+    """Tell the durable lane's story, expected beside measured: exit 0 if all is as expected, else 1."""
+    from streamlanes.demo import acts
+    from streamlanes.demo.lines import act_lines, answer_line
+
+    names = acts.chosen(act or [])
+    played = []
+    with _mistakes():
+        for one in acts.play(names, crash_at, calls):
+            played.append(one)
+            if json:
+                figures = [{**asdict(figure), "holds": figure.holds} for figure in one.figures]
+                said = {"name": one.name, "says": one.says, "took_s": one.took_s, "holds": one.holds}
+                _out({"act": {**said, "figures": figures}})
+            else:
+                print(*act_lines(one, len(played), len(names)), sep="\n", flush=True)
+    if not json:
+        print(answer_line(played))
+    raise typer.Exit(0 if all(one.holds for one in played) else BROKEN)

@@ -3,10 +3,12 @@
 import numpy as np
 
 from streamlanes.facts import Facts, Missing
-from streamlanes.metrics import Calls, in_flight_target, spin_drift
+from streamlanes.metrics import Calls
 from streamlanes.probe.host import foreign_cpu_share, steal_share
+from streamlanes.readings import spin_drift
 from streamlanes.record import Flag, FlagName
 from streamlanes.samples import Outcome
+from streamlanes.walls import in_flight_target
 
 CLIENT_SHARE = 0.90
 PROVIDER_P99_MS = 5.0

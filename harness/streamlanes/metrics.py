@@ -1,16 +1,16 @@
 """From stamps and readings to figures: pure. Where a figure cannot be had, a reason stands in its place."""
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from streamlanes.facts import CpuReading, Facts, Missing, TimedPass
+from streamlanes.distributions import Floats, distribution
+from streamlanes.facts import Facts, Missing
+from streamlanes.readings import Window
 from streamlanes.samples import Outcome
-from streamlanes.workload import Ns, peak_in_flight, predicted_wall_s
+from streamlanes.workload import Ns, peak_in_flight
 
-Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 MIN_PLATEAU_S = 1.0
@@ -18,35 +18,6 @@ UNTRACED = Missing(
     "no call's tokens are those of the last request with its mark, which has the provider's times"
 )
 NO_PLATEAU = Missing("no plateau: fewer than 1 s from the last first token to the first end")
-
-
-@dataclass(frozen=True)
-class Window:
-    """A stretch of time between two outside readings."""
-
-    first: CpuReading
-    last: CpuReading
-
-    @property
-    def span_s(self) -> float:
-        """Its length."""
-        return (self.last.at_ns - self.first.at_ns) / 1e9
-
-    @property
-    def cell_ns(self) -> int:
-        """CPU of the cell's processes within."""
-        return self.last.cell_total_ns - self.first.cell_total_ns
-
-    @property
-    def provider_ns(self) -> int:
-        """CPU of the provider within."""
-        return self.last.provider_ns - self.first.provider_ns
-
-    @property
-    def busiest_share(self) -> float:
-        """The share of one core that the cell's busiest process used."""
-        took = (ns - self.first.cell_ns.get(pid, 0) for pid, ns in self.last.cell_ns.items())
-        return max(took, default=0) / (self.last.at_ns - self.first.at_ns)
 
 
 class Calls:
@@ -328,86 +299,3 @@ class Calls:
         order = np.argsort(times, kind="stable")
         steps = np.concatenate((np.ones(len(end), np.int64), -np.ones(len(end), np.int64)))
         return times[order], steps[order]
-
-
-MEMBERS = ("min", "p50", "p90", "p99", "p999", "max", "early_share", "count")
-"""The members of every distribution in a record."""
-
-_RANKS = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
-
-
-def distribution(values: Floats | Missing, none: str = "no call that ended ok") -> dict[str, float | Missing]:
-    """The members of a distribution of signed milliseconds.
-
-    Percentiles are nearest rank: each is a value that occurred. early_share: the share below 0.
-    Without a value every member but the count is missing; `none` is why.
-    """
-    if isinstance(values, Missing):
-        return dict.fromkeys(MEMBERS, values)
-    if not len(values):
-        nothing: dict[str, float | Missing] = dict.fromkeys(MEMBERS, Missing(none))
-        return {**nothing, "count": 0}
-    ordered = np.sort(values)
-    last = len(ordered) - 1
-    ranks = {
-        name: float(ordered[min(last, int(np.ceil(share * len(ordered))) - 1)])
-        for name, share in _RANKS.items()
-    }
-    return {
-        "min": float(ordered[0]),
-        **ranks,
-        "max": float(ordered[-1]),
-        "early_share": float((ordered < 0).mean()),
-        "count": len(ordered),
-    }
-
-
-def in_flight_target(facts: Facts) -> int:
-    """The peak that the schedule asks for, or the pool's width where that is smaller."""
-    asked = facts.timed.schedule.peak_in_flight
-    return asked if facts.width is None else min(asked, facts.width)
-
-
-def incomplete(facts: Facts) -> Missing | None:
-    """Why the whole of the cell has no wall, or None if it has."""
-    if len(facts.timed.schedule.start_ns) < facts.calls:
-        return Missing(f"only {facts.timed.schedule.calls} of {facts.calls} calls fit the budget")
-    if not facts.drained:
-        return Missing(f"over the budget of {facts.budget_s:.1f} s")
-    failed = int((facts.timed.calls.outcome != Outcome.OK).sum())
-    if failed:
-        return Missing(f"{failed:,} of {facts.calls:,} calls did not end ok")
-    return None
-
-
-def wall_s(calls: Calls) -> float | Missing:
-    """First intended start to the last call's end."""
-    why = incomplete(calls.facts)
-    return why if why else float(calls.stamps.end.max() - calls.start_ns.min()) / 1e9
-
-
-def spin_drift(timed: TimedPass) -> float:
-    """By what share the slower of the two calibration loops took longer than the other."""
-    return max(timed.spin_ms) / min(timed.spin_ms) - 1
-
-
-def projected_wall_s(calls: Calls) -> float | Missing:
-    """What the wall would have been: for a pool the admitted waves' pace, else the tokens' pace so far."""
-    facts = calls.facts
-    if incomplete(facts) is None:
-        return Missing("the wall was measured")
-    if facts.width is not None and facts.drained and calls.stamps.end.max() > 0:
-        took = float(calls.stamps.end.max() - calls.start_ns.min()) / 1e9
-        pace = took / predicted_wall_s(facts.timed.schedule, facts.width)
-        return predicted_wall_s(facts.full_schedule, facts.width) * pace
-    if not calls.tokens:
-        return Missing("no token had come when the budget ended")
-    done = calls.tokens / facts.full_schedule.tokens
-    return float(facts.timed.over_ns - calls.start_ns.min()) / 1e9 / done
-
-
-def predicted_s(facts: Facts) -> float | Missing:
-    """The wall a pool of this width has without any cost of its own."""
-    if facts.width is None:
-        return Missing("not bounded")
-    return predicted_wall_s(facts.full_schedule, facts.width)

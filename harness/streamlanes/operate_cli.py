@@ -1,35 +1,22 @@
 """What a person does to executions at work: decide, deploy, cap. Commands of `streamlanes durable`."""
 
-import contextlib
 import difflib
 import getpass
 import json as as_json
 import time
-from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from streamlanes.durable.database import Database
-from streamlanes.durable.errors import DurableError, NoRequest
+from streamlanes.durable.errors import NoRequest
 from streamlanes.errors import UserError
+from streamlanes.named_store import HERE, SCHEMA, Schema, Where, opened
 
-VARIABLE = "STREAMLANES_STORE"
-
-Where = Annotated[
-    str,
-    typer.Option("--db", envvar=VARIABLE, show_envvar=False, help="File of SQLite, or postgresql://..."),
-]
-Schema = Annotated[str, typer.Option("--schema", help="PostgreSQL's schema.")]
 Id = Annotated[str, typer.Argument(metavar="REQUEST", help="As `pending` names it.")]
 By = Annotated[str | None, typer.Option("--by", help="Who decides; the user's name if not given.")]
 Note = Annotated[str, typer.Option("--note", help="Why; the execution is told.")]
 Json = Annotated[bool, typer.Option("--json", help="One object a line on standard output.")]
-
-HERE = "agents.db"
-SCHEMA = "streamlanes"
 
 
 def pending(db: Where = HERE, schema: Schema = SCHEMA, json: Json = False) -> None:
@@ -37,7 +24,7 @@ def pending(db: Where = HERE, schema: Schema = SCHEMA, json: Json = False) -> No
     from streamlanes import operate_lines
     from streamlanes.durable.people import People
 
-    with _store(db, schema) as database:
+    with opened(db, schema) as database:
         found = People(database).pending()
     if json:
         for each in found:
@@ -73,7 +60,7 @@ def versions(
     from streamlanes.durable.versions import Versions
 
     shares = None if share is None else _shares(share)
-    with _store(db, schema) as database:
+    with opened(db, schema) as database:
         if shares is not None:
             Versions(database).share(shares).result()
         found = Versions(database).standing()
@@ -100,7 +87,7 @@ def cap(
     figures = tokens is not None or usd is not None
     if lift and figures:
         raise UserError("--lift takes a cap away and --tokens or --usd set one; give one of the two")
-    with _store(db, schema) as database:
+    with opened(db, schema) as database:
         caps, scope = Caps(database), STORE if execution is None else execution
         if figures:
             caps.set(scope, tokens, usd).result()
@@ -124,7 +111,7 @@ def _decide(id: str, approved: bool, by: str | None, note: str, db: str, schema:
     from streamlanes import operate_lines
     from streamlanes.durable.people import People
 
-    with _store(db, schema) as database:
+    with opened(db, schema) as database:
         people = People(database)
         try:
             decided = people.decide(id, approved, _somebody() if by is None else by, note).result()
@@ -132,23 +119,6 @@ def _decide(id: str, approved: bool, by: str | None, note: str, db: str, schema:
             near = difflib.get_close_matches(id, [each.id for each in people.pending()], n=1)
             raise UserError(f"{error}" + (f"; did you mean {near[0]!r}?" if near else "")) from None
     print(as_json.dumps(asdict(decided)) if json else operate_lines.decided_line(decided))
-
-
-@contextlib.contextmanager
-def _store(db: str, schema: str) -> Iterator[Database]:
-    """The store, which must be there: what is asked about is not made by asking."""
-    from streamlanes.durable.opening import SERVER, open_database
-
-    if not db.startswith(SERVER) and not Path(db).is_file():
-        raise UserError(f"no store at {db}; name its file, or postgresql://..., with --db or in {VARIABLE}")
-    try:
-        database = open_database(db, schema=schema)
-        try:
-            yield database
-        finally:
-            database.close()
-    except DurableError as error:
-        raise UserError(str(error)) from None
 
 
 def _shares(text: str) -> dict[int, float]:

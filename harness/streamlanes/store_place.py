@@ -8,7 +8,7 @@ from pathlib import Path
 
 from streamlanes.cells import Cell
 from streamlanes.lanes.base import Place
-from streamlanes.lanes.durable import store
+from streamlanes.lanes.durable_asks import store
 from streamlanes.local_postgres import Local, postgres
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from durable_checks import claimed, row
+from durable_rows import claimed, row
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.costs import LOOKS, Cost, FileCosts, sync_us, written_bytes
 from streamlanes.durable.sqlite import SQLite

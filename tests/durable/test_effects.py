@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from durable_checks import claimed, lapse
+from durable_rows import claimed, lapse
 from streamlanes.durable.backoff import Backoff
 from streamlanes.durable.effects import Answer, Billed, Effect, Effects, Guard, NotDone, effect_key
 from streamlanes.durable.errors import Diverged, DurableError, Full, InDoubt, LeaseLost, StateError

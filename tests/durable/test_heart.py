@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from durable_checks import FakeLeases, answered, lapse
+from durable_rows import lapse
 from streamlanes.durable.errors import Closed, LeaseLost
 from streamlanes.durable.heart import Heart
 from streamlanes.durable.running import (
@@ -21,6 +21,24 @@ from streamlanes.durable.sqlite import SQLite
 from streamlanes.durable.values import Lease
 
 LEASE = Lease("a", "w", "t", 1, 0.03)
+
+
+class FakeLeases:
+    """Leases as the heart sees them."""
+
+    def __init__(self, *answers: "Future[bool]") -> None:
+        self.answers = list(answers)
+        self.beats: list[str] = []
+
+    def beat(self, lease: Lease) -> "Future[bool]":
+        self.beats.append(lease.token)
+        return self.answers.pop(0) if self.answers else answered(True)
+
+
+def answered(value: bool) -> "Future[bool]":
+    future: Future[bool] = Future()
+    future.set_result(value)
+    return future
 
 
 def until(what: object) -> None:

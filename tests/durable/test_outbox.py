@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from durable_checks import LONG_S, claimed, row
+from durable_rows import LONG_S, claimed, row
 from streamlanes.durable.backoff import Backoff
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.leases import Leases

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from durable_checks import LONG_S
+from durable_rows import LONG_S
 from streamlanes.durable.database import Transaction, Work
 from streamlanes.durable.errors import AlreadyDecided, LeaseLost, NoRequest, ProposalChanged
 from streamlanes.durable.leases import Leases

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from durable_checks import claimed, row
+from durable_rows import claimed, row
 from streamlanes.durable import backfill, sqlite
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.sqlite import SQLite, Synchronous

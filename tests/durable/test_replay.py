@@ -15,7 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
-from replay_checks import AT_ONCE, Died, ReplayChecks
+from durable_checks.divergences import DivergenceChecks
+from durable_checks.logs import LogChecks
+from durable_checks.replays import ReplayChecks
+from replay_world import AT_ONCE, Died
 from streamlanes.durable.activities import Workflow, activity, now, uuid
 from streamlanes.durable.database import Database
 from streamlanes.durable.errors import LeaseHeld, LeaseLost
@@ -36,8 +39,8 @@ def database(tmp_path: Path) -> Iterator[SQLite]:
     made.close()
 
 
-class TestSQLite(ReplayChecks):
-    """See ReplayChecks."""
+class TestSQLite(ReplayChecks, DivergenceChecks, LogChecks):
+    """See durable_checks."""
 
 
 # Deaths at any moment: before an event is written, once it is written and nobody was told, in an activity

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from durable_checks import LONG_S, claimed, row
-from replay_checks import AT_ONCE, Died, World
+from durable_rows import LONG_S, claimed, row
+from replay_world import AT_ONCE, Died, World
 from streamlanes.durable import audit as audits
 from streamlanes.durable.activities import activity
 from streamlanes.durable.backoff import Backoff

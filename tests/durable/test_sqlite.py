@@ -11,9 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from durable_checks import LEDGER, NEW_LEDGER, OLD_ATTEMPTS, OLD_LEDGER, StoreChecks, claimed, row
+from durable_checks.caps import CapChecks
+from durable_checks.people import PeopleChecks
+from durable_checks.runs import RunChecks
+from durable_checks.stores import StoreChecks
+from durable_checks.versions import VersionChecks
 from durable_claimer import claim_until_none_is_left
-from durable_people import PeopleChecks
+from durable_ledgers import LEDGER, NEW_LEDGER, OLD_ATTEMPTS, OLD_LEDGER
+from durable_rows import claimed, row
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Database, Work
 from streamlanes.durable.errors import (
@@ -38,8 +43,8 @@ def database(tmp_path: Path) -> Iterator[SQLite]:
     made.close()
 
 
-class TestSQLite(StoreChecks, PeopleChecks):
-    """See StoreChecks and PeopleChecks."""
+class TestSQLite(StoreChecks, RunChecks, PeopleChecks, VersionChecks, CapChecks):
+    """See durable_checks."""
 
 
 def test_it_waits_for_the_disk_unless_told_otherwise(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""The durable lane's figures, from facts whose answers are known; what a cell may ask and what it is told."""
+"""What a cell of the durable lane may ask and is told, and what its records come to in words."""
 
 from dataclasses import replace
 
@@ -6,149 +6,22 @@ import msgspec
 import numpy as np
 import pytest
 
-from facts_made import MS, ORIGIN_NS, facts, schedule, timed
+from executions_made import EXECUTIONS, STEPS, made
+from facts_made import MS
 from streamlanes.cells import Axes, Cell, check
 from streamlanes.durable.architectures import ARCHITECTURES
 from streamlanes.durable.points import OF_STEPS
 from streamlanes.errors import UserError
 from streamlanes.estimate import seconds
-from streamlanes.facts import CpuReading, Facts, Missing
 from streamlanes.lanes import lane
-from streamlanes.lanes.durable import LANE, STORES
-from streamlanes.lanes.executions import COLUMNS, Executions
-from streamlanes.profile import load, parse
+from streamlanes.lanes.durable import LANE
+from streamlanes.lanes.durable_asks import STORES
+from streamlanes.profile_files import load, parse
 from streamlanes.record import Record, StatusName
 from streamlanes.recording import record
 from streamlanes.report import style
-from streamlanes.samples import Outcome
 from streamlanes.series import Line
 from streamlanes.workload import build
-
-EXECUTIONS, STEPS, EVERY_MS = 4, 200, 10
-SAID = {
-    "durability": "sqlite-full",
-    "architecture": "checkpoints",
-    "fsync_us": [200.0, 300.0],
-    "useful_bytes": 1000,
-    "syncs": 400,
-    "written_bytes": 2_400_000,
-    "stored_bytes": 1_600_000,
-    "commits": 100,
-    "requests": 900,
-    "largest": 12,
-    "waiting_ns": 50_000,
-}
-
-
-def made(own: dict[str, object] | None = None, **changes: object) -> Facts:
-    """Two seconds in which each of four executions keeps a step every 10 ms, acknowledged after 2 ms and in
-    the last half after 3; half a core of the cell, a quarter of a server."""
-    plan = schedule(EXECUTIONS)
-    base = timed(plan, with_provider=False)
-    at = ORIGIN_NS + np.arange(1, STEPS + 1) * EVERY_MS * MS
-    calls = replace(
-        base.calls,
-        begin=np.full(EXECUTIONS, ORIGIN_NS),
-        end=np.full(EXECUTIONS, at[-1] + MS),
-        outcome=np.full(EXECUTIONS, int(Outcome.OK)),
-    )
-    readings = tuple(
-        CpuReading(
-            ORIGIN_NS + step * 100 * MS, {7: step * 50 * MS}, 0, step * 25 * MS,
-            done=min(STEPS, step * 10) * EXECUTIONS,
-        )
-        for step in range(22)
-    )  # fmt: skip
-    columns = {name: np.zeros(EXECUTIONS, np.int64) for name in COLUMNS}
-    columns |= {"kept": np.full(EXECUTIONS, STEPS), "left": np.full(EXECUTIONS, STEPS)}
-    columns |= {"first_kept": np.full(EXECUTIONS, at[0]), "last_kept": np.full(EXECUTIONS, at[-1])}
-    rows = np.repeat(at, EXECUTIONS)
-    columns |= {"acked_at": rows, "ack": np.where(rows > ORIGIN_NS + 1000 * MS, 3 * MS, 2 * MS)}
-    columns |= own or {}
-    whole = {"calls": calls, "own": columns, "interpreter": SAID, "readings": readings, **changes}
-    return facts(plan, timed=replace(base, **whole))
-
-
-def figure(of: Facts, path: str) -> object:
-    (metric,) = [each for each in LANE.metrics if each.path == path]
-    return metric.of(Executions(of))
-
-
-def test_rate_and_cpu_are_those_of_the_window_in_which_all_are_under_way():
-    found = made()
-    assert figure(found, "durable.window_s") == pytest.approx(1.9), "readings at 0.1 and 2.0 s"
-    assert figure(found, "work.per_s") == pytest.approx(400)
-    assert figure(found, "work.cpu_us_per_unit") == pytest.approx(1250)
-    assert figure(found, "durable.server_cpu_us_per_step") == pytest.approx(625)
-    assert figure(found, "work.done") == EXECUTIONS * STEPS
-
-
-def test_an_execution_that_begins_late_or_ends_early_makes_the_window_shorter():
-    last = np.full(EXECUTIONS, ORIGIN_NS + 2000 * MS)
-    last[2] = ORIGIN_NS + 1050 * MS
-    found = made({"last_kept": last})
-    assert figure(found, "durable.window_s") == pytest.approx(0.9)
-    assert figure(found, "work.per_s") == pytest.approx(400)
-    kept = np.full(EXECUTIONS, STEPS)
-    kept[1] = 0
-    none = figure(made({"kept": kept}), "work.per_s")
-    assert none == Missing("an execution kept no step")
-
-
-def test_acknowledgements_and_their_growth():
-    found = made()
-    assert figure(found, "durable.ack_ms.p50") == pytest.approx(3.0), "a little more than half took 3"
-    assert figure(found, "durable.ack_ms.p99") == pytest.approx(3.0)
-    assert figure(found, "durable.growth") == pytest.approx(1.5)
-    few = {"acked_at": np.zeros(10, np.int64), "ack": np.zeros(10, np.int64)}
-    assert isinstance(figure(made(few), "durable.growth"), Missing), "the early ones are overwritten"
-
-
-def test_what_the_store_told_is_shared_out_over_the_steps():
-    found = made()
-    assert figure(found, "durable.syncs_per_step") == pytest.approx(0.5)
-    assert figure(found, "durable.written_bytes_per_step") == pytest.approx(3000)
-    assert figure(found, "durable.written_per_useful") == pytest.approx(3)
-    assert figure(found, "durable.stored_bytes_per_step") == pytest.approx(2000)
-    assert figure(found, "durable.steps_per_commit") == pytest.approx(9)
-    assert figure(found, "durable.connection_wait_us") == pytest.approx(0.5)
-    assert figure(found, "durable.fsync_us") == pytest.approx(250)
-
-
-def test_what_is_not_known_says_why():
-    unkept = made(interpreter={"durability": "none", "fsync_us": [200.0]})
-    assert figure(unkept, "durable.syncs_per_step") == Missing("nothing is kept")
-    assert figure(unkept, "durable.fsync_us") == pytest.approx(200)
-    uncounted = made(interpreter={**SAID, "syncs": None, "fsync_us": None})
-    assert figure(uncounted, "durable.syncs_per_step") == Missing("not counted here")
-    assert isinstance(figure(uncounted, "durable.fsync_us"), Missing)
-    stopped = replace(made(interpreter={}), drained=False)
-    for path in ("durable.lost", "durable.duplicated", "durable.fsync_us", "durable.largest_commit"):
-        assert isinstance(figure(stopped, path), Missing), path
-
-
-@pytest.mark.parametrize(
-    ("column", "path", "value"),
-    [("left", "durable.lost", 3), ("twice", "durable.duplicated", 2), ("again", "durable.redone", 5)],
-)
-def test_what_must_not_be_is_counted(column: str, path: str, value: int):
-    changed = np.full(EXECUTIONS, STEPS if column == "left" else 0)
-    changed[1] += -value if column == "left" else value
-    assert figure(made({column: changed}), path) == value
-    for other in {"durable.lost", "durable.duplicated", "durable.redone"} - {path}:
-        assert figure(made({column: changed}), other) == 0
-
-
-def test_a_step_beyond_those_acknowledged_is_a_duplicate_unless_its_execution_failed():
-    left = np.full(EXECUTIONS, STEPS)
-    left[0] += 1
-    assert figure(made({"left": left}), "durable.duplicated") == 1
-    failed = made({"left": left})
-    outcome = np.full(EXECUTIONS, int(Outcome.OK))
-    outcome[0] = Outcome.JOB_ERROR
-    calls = replace(failed.timed.calls, outcome=outcome)
-    failed = replace(failed, timed=replace(failed.timed, calls=calls))
-    assert figure(failed, "durable.duplicated") == 0
 
 
 def cell(store: str | None = "sqlite-full", backend: str = "asyncio", client: str = "none", **axes: object):
@@ -245,21 +118,6 @@ def test_a_job_is_told_all_it_needs():
 def test_every_store_has_a_look_of_its_own():
     assert set(style.STORES) == set(STORES)
     assert len({one.colour for one in style.STORES.values()}) == len(STORES)
-
-
-def test_the_ideal_pace_is_that_of_the_calls_alone():
-    plan = schedule(EXECUTIONS)
-    ideal = float((1e9 / plan.life_ns).sum())
-    found = made(interpreter={**SAID, "calls_made": 1600})
-    assert figure(found, "durable.of_ideal") == pytest.approx(400 / ideal)
-    assert figure(found, "durable.calls_per_step") == pytest.approx(2.0)
-    short = made(
-        {"last_kept": np.full(EXECUTIONS, ORIGIN_NS + 900 * MS)}, interpreter={**SAID, "calls_made": 1}
-    )
-    assert figure(short, "durable.of_ideal") == Missing("all executions were under way for less than 1 s")
-    bare = made()
-    assert figure(bare, "durable.of_ideal") == Missing("bare steps have no ideal pace")
-    assert isinstance(figure(bare, "durable.calls_per_step"), Missing)
 
 
 def test_retry_is_for_steps_that_call():

@@ -10,7 +10,8 @@ import pytest
 from facts_made import MS, ORIGIN_NS, facts, schedule, timed
 from streamlanes.facts import Facts, Missing, ProviderStamps
 from streamlanes.lanes import lane
-from streamlanes.lanes.mixed import Mixed, calls_per_s
+from streamlanes.lanes.mixed import calls_per_s
+from streamlanes.lanes.mixed_calls import Mixed
 from streamlanes.lanes.offloading import COLUMNS
 from streamlanes.record import CellInfo, Flag, FlagName, Record, Status, StatusName
 from streamlanes.workload import build, resolve

@@ -13,8 +13,9 @@ from streamlanes.hearing import CellEnded
 from streamlanes.interpreters import Interpreter
 from streamlanes.lanes import LANES, lane
 from streamlanes.lanes.base import Crew
-from streamlanes.profile import Wishes, load
+from streamlanes.profile_files import load
 from streamlanes.record import StatusName
+from streamlanes.wishes import Wishes
 from streamlanes.workload import build
 
 WORK = {"mixed": {"load": 0.5}}

@@ -41,7 +41,7 @@ def test_one_act_in_words(tmp_path: Path):
     ("args", "says"),
     [
         (["demo", "--crash-at", "0"], "--crash-at"),
-        (["trace", "nowhere.db", "a"], "there is no store nowhere.db; name a file of SQLite"),
+        (["trace", "a", "--db", "nowhere.db"], "no store at nowhere.db; name its file"),
     ],
 )
 def test_a_mistake_is_one_line(tmp_path: Path, args: list[str], says: str):

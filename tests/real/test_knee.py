@@ -5,7 +5,7 @@ from pathlib import Path
 
 from commands import records, run
 from streamlanes.knee import bracket, knees
-from streamlanes.profile import load
+from streamlanes.profile_files import load
 from streamlanes.record import Record, decode
 from streamlanes.search import MOST_CELLS
 

@@ -11,11 +11,18 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from agent_checks import AgentChecks
 from commands import run
-from durable_checks import LEDGER, NEW_LEDGER, OLD_ATTEMPTS, OLD_LEDGER, StoreChecks, claimed, row
-from durable_people import PeopleChecks
-from replay_checks import ReplayChecks
+from durable_checks.agents import AgentChecks
+from durable_checks.caps import CapChecks
+from durable_checks.divergences import DivergenceChecks
+from durable_checks.logs import LogChecks
+from durable_checks.people import PeopleChecks
+from durable_checks.replays import ReplayChecks
+from durable_checks.runs import RunChecks
+from durable_checks.stores import StoreChecks
+from durable_checks.versions import VersionChecks
+from durable_ledgers import LEDGER, NEW_LEDGER, OLD_ATTEMPTS, OLD_LEDGER
+from durable_rows import claimed, row
 from streamlanes.cells import Axes, Cell
 from streamlanes.chaos.cell import strike
 from streamlanes.durable import postgres as module
@@ -37,12 +44,12 @@ def database(server: Local, schema: str) -> Iterator[Postgres]:
     made.close()
 
 
-class TestPostgres(StoreChecks, PeopleChecks):
-    """See StoreChecks and PeopleChecks."""
+class TestPostgres(StoreChecks, RunChecks, PeopleChecks, VersionChecks, CapChecks):
+    """See durable_checks."""
 
 
-class TestReplay(ReplayChecks):
-    """See ReplayChecks."""
+class TestReplay(ReplayChecks, DivergenceChecks, LogChecks):
+    """See durable_checks."""
 
 
 class TestAgents(AgentChecks):
@@ -143,7 +150,7 @@ def test_no_server_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module, "OPENING_S", 0.2)
     dsn = "postgresql://me:secret@127.0.0.1:1/x"
     with pytest.raises(
-        Unreachable, match=r"no PostgreSQL at 127\.0\.0\.1:1/x .*STREAMLANES_POSTGRES_DSN"
+        Unreachable, match=r"no PostgreSQL at 127\.0\.0\.1:1/x .*; start it, or name another"
     ) as no:
         open_database(dsn)
     assert "secret" not in str(no.value)

@@ -70,6 +70,11 @@ _HTTPX = ("httpx2", "httpcore2", "httpx", "httpcore", "h11")
 """What an SDK stands on: the first two, or in older versions the next two."""
 _SDK_WIDEN = "http_client=DefaultAsyncHttpxClient(limits=Limits(max_connections={}))"
 
+NOTHING = ClientInfo(
+    forms=dict.fromkeys(Waits, "streamlanes.clients.nothing:open_client"), network=False, fds_per_call=0
+)
+"""Of jobs that wait for no token. A lane that has such jobs names it; it is no client for calls."""
+
 CALL = "call"
 """The client that calls a person's own function."""
 

@@ -1,7 +1,5 @@
 """httpx, asynchronous: one client a loop."""
 
-from typing import Any
-
 from streamlanes.clients import httpx_like
 from streamlanes.clients.base import HEADERS, Into, Setting, now_ns, refused
 from streamlanes.clients.lean_httpx import httpx
@@ -21,11 +19,10 @@ class Httpx:
 
     async def open(self) -> None:
         """Make the client."""
-        setting = self._setting
-        options: dict[str, Any] = {} if self._defaults else httpx_like.sized(httpx, setting)
+        options = httpx_like.options(httpx, self._setting, defaults=self._defaults)
         if self._http2:
-            options |= {"http1": False, "http2": True}
-        self._client = httpx.AsyncClient(verify=httpx_like.context(setting), trust_env=False, **options)
+            options |= httpx_like.HTTP2
+        self._client = httpx.AsyncClient(**options)
         await httpx_like.load_the_rest()
 
     async def stream(self, into: Into) -> None:

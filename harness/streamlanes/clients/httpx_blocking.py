@@ -1,7 +1,5 @@
 """httpx, blocking: one client that all threads share."""
 
-from typing import Any
-
 from streamlanes.clients import httpx_like
 from streamlanes.clients.base import HEADERS, Into, Setting, now_ns, refused
 from streamlanes.clients.lean_httpx import httpx
@@ -18,11 +16,10 @@ class Httpx:
 
     async def open(self) -> None:
         """Make the client."""
-        setting = self._setting
-        options: dict[str, Any] = {} if self._defaults else httpx_like.sized(httpx, setting)
+        options = httpx_like.options(httpx, self._setting, defaults=self._defaults)
         if self._http2:
-            options |= {"http1": False, "http2": True}
-        self._client = httpx.Client(verify=httpx_like.context(setting), trust_env=False, **options)
+            options |= httpx_like.HTTP2
+        self._client = httpx.Client(**options)
 
     async def stream(self, into: Into) -> None:
         """One call of the client."""

@@ -14,18 +14,23 @@ from streamlanes.samples import Outcome
 _WRITES = ".send_request_headers.started"
 """How the event is called, behind the protocol's name, in which a request is about to be written."""
 
+HTTP2 = {"http1": False, "http2": True}
+"""Options of a client that speaks nothing else."""
 
-def sized(library: ModuleType, setting: Setting) -> dict[str, Any]:
-    """A client's options for as many connections as there are calls and no time limit."""
+
+def options(library: ModuleType, setting: Setting, *, defaults: bool) -> dict[str, Any]:
+    """A client's options for as many connections as there are calls and no time limit.
+
+    defaults: the library's own limits of both kinds instead. Plain HTTP has a context that trusts nobody:
+    without one the library would read the whole list of public authorities.
+    """
+    context = client_context(setting.tls_ca) or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    common: dict[str, Any] = {"verify": context, "trust_env": False}
+    if defaults:
+        return common
     kept = 0 if setting.keep_alive is False else setting.calls
     limits = library.Limits(max_connections=setting.calls, max_keepalive_connections=kept)
-    return {"limits": limits, "timeout": None}
-
-
-def context(setting: Setting) -> ssl.SSLContext:
-    """The context of the setting; for plain HTTP one that trusts nobody, since without one the library
-    would read the whole list of public authorities."""
-    return client_context(setting.tls_ca) or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return {**common, "limits": limits, "timeout": None}
 
 
 async def load_the_rest() -> None:

@@ -33,12 +33,9 @@ def core(sdk: ModuleType) -> ModuleType:
 def options(sdk: ModuleType, setting: Setting, hook: Any, *, defaults: bool) -> dict[str, Any]:
     """For the SDK's own kind of HTTP client (`DefaultHttpxClient`, `DefaultAsyncHttpxClient`), which
     brings its default limits. hook: called with each request."""
-    sized = {} if defaults else httpx_like.sized(library(sdk), setting)
     return {
-        "verify": httpx_like.context(setting),
-        "trust_env": False,
+        **httpx_like.options(library(sdk), setting, defaults=defaults),
         "event_hooks": {"request": [hook]},
-        **sized,
     }
 
 

@@ -198,7 +198,7 @@ class Postgres:
                 time.sleep(AGAIN.wait_s(attempt, self._draw))
 
     def _away(self, error: psycopg.Error) -> Unreachable:
-        remedy = "start it, or name another in STREAMLANES_POSTGRES_DSN"
+        remedy = "start it, or name another"
         return Unreachable(None, f"no PostgreSQL at {self._where} ({_line(error)})", remedy)
 
     def _given_up(self, error: psycopg.Error) -> Unreachable:

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from streamlanes.backends import BACKENDS, Waits
-from streamlanes.clients import ClientInfo
+from streamlanes.backends import BACKENDS
+from streamlanes.clients import NOTHING
 from streamlanes.durable.points import NOT_TESTED, OF_STEPS, Point
 from streamlanes.errors import UserError, unknown
 from streamlanes.facts import Missing
+from streamlanes.lanes.answers import middle
 from streamlanes.lanes.base import Asks, Better, Chart, Crew, Kind, Lane, Metric, Panel, Pool, Usual
-from streamlanes.lanes.offloading import middle
+from streamlanes.lanes.figures import LOWER, NEITHER, Figure
 from streamlanes.record import Quality, Record, StatusName
 from streamlanes.words import number, plain
 from streamlanes.workload import AXES as OF_WORKLOADS
@@ -20,9 +21,6 @@ from streamlanes.workload import Schedule
 if TYPE_CHECKING:
     from streamlanes.cells import Axes, Cell
     from streamlanes.chaos.plan import Control, Recovery, Trial
-
-LOWER, NEITHER = Better.LOWER, Better.NEITHER
-Figure = float | int | str | Missing
 
 STORES = ("sqlite-full", "postgres")
 STORE, POINT, STRIKE, KILLS = "sqlite-full", Point.BEFORE_CHECKPOINT.value, "kill", 3
@@ -269,13 +267,7 @@ LANE = Lane(
         sweep={"point": tuple(each.value for each in OF_STEPS)},
     ),
     backends={"threads": BACKENDS["threads"]},
-    clients={
-        "none": ClientInfo(
-            forms=dict.fromkeys(Waits, "streamlanes.clients.nothing:open_client"),
-            network=False,
-            fds_per_call=0,
-        )
-    },
+    clients={"none": NOTHING},
     asks=Asks(
         axes=("store", "point", "strike", "kills"),
         without=tuple(axis for axis in OF_WORKLOADS if axis != "seed"),

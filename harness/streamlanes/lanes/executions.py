@@ -5,9 +5,11 @@ from functools import cached_property
 
 import numpy as np
 
+from streamlanes.distributions import Floats, distribution
 from streamlanes.facts import CpuReading, Facts, Missing
-from streamlanes.lanes.offloading import divided
-from streamlanes.metrics import Calls, Floats, Window, distribution
+from streamlanes.lanes.figures import divided
+from streamlanes.metrics import Calls
+from streamlanes.readings import Window
 from streamlanes.samples import Outcome
 from streamlanes.workload import Ns
 
@@ -42,13 +44,6 @@ class Executions(Calls):
     def done(self) -> int:
         """Steps of all executions."""
         return int(self.kept.sum())
-
-    @cached_property
-    def wall_s(self) -> float | Missing:
-        """First execution's begin to the last one's end."""
-        if not self.facts.drained:
-            return Missing(f"over the budget of {self.facts.budget_s:.1f} s")
-        return float(self.stamps.end.max() - self.stamps.begin.min()) / 1e9
 
     @cached_property
     def window(self) -> Window | Missing:

@@ -4,22 +4,13 @@ from collections.abc import Callable
 
 from streamlanes.facts import Missing
 from streamlanes.lanes import gc, memory
-from streamlanes.lanes.base import Better, Lane, Metric, Pool
+from streamlanes.lanes.base import Lane
+from streamlanes.lanes.figures import HIGHER, LOWER, NEITHER, SPIN_DRIFT, figure, series
 from streamlanes.lanes.io_charts import CHARTS
 from streamlanes.lanes.io_counts import COUNTS
-from streamlanes.metrics import (
-    MEMBERS,
-    Calls,
-    incomplete,
-    predicted_s,
-    projected_wall_s,
-    spin_drift,
-    wall_s,
-)
+from streamlanes.metrics import Calls
 from streamlanes.record import Quality
-
-Figure = float | int | str | Missing
-LOWER, HIGHER, NEITHER = Better.LOWER, Better.HIGHER, Better.NEITHER
+from streamlanes.walls import incomplete, predicted_s, projected_wall_s, wall_s
 
 
 def _less(one: float | Missing, other: float) -> float | Missing:
@@ -83,87 +74,79 @@ def _per_s(calls: Calls) -> float | Missing:
     return wall if isinstance(wall, Missing) else calls.tokens / wall
 
 
-def _time(
-    path: str,
-    unit: str,
-    better: Better,
-    text: str,
-    of: Callable[[Calls], Figure],
-    quality: Quality = Quality.MEASURED,
-) -> Metric:
-    return Metric(path=f"time.{path}", unit=unit, better=better, help=text, of=of, quality=quality)
-
-
 _TIME = (
-    _time("wall_s", "s", LOWER, "first intended start to the last call's end", wall_s),
-    _time(
-        "ideal_wall_s",
+    figure("time.wall_s", "s", LOWER, "first intended start to the last call's end", wall_s),
+    figure(
+        "time.ideal_wall_s",
         "s",
         NEITHER,
         "the wall of a backend without any cost",
         lambda c: c.facts.full_schedule.ideal_wall_s,
-        quality=Quality.DERIVED,
+        Quality.DERIVED,
     ),
-    _time(
-        "overrun_s",
+    figure(
+        "time.overrun_s",
         "s",
         LOWER,
         "wall minus ideal",
         lambda c: _less(wall_s(c), c.facts.full_schedule.ideal_wall_s),
     ),
-    _time(
-        "efficiency", "", HIGHER, "ideal over wall; a floor to pass, not for comparing workloads", _efficiency
+    figure(
+        "time.efficiency",
+        "",
+        HIGHER,
+        "ideal over wall; a floor to pass, not for comparing workloads",
+        _efficiency,
     ),
-    _time(
-        "predicted_wall_s",
+    figure(
+        "time.predicted_wall_s",
         "s",
         NEITHER,
         "the wall of a pool of this width without any cost",
         lambda c: predicted_s(c.facts),
     ),
-    _time(
-        "projected_wall_s",
+    figure(
+        "time.projected_wall_s",
         "s",
         LOWER,
         "what the wall would have been at this pace",
         projected_wall_s,
-        quality=Quality.DERIVED,
+        Quality.DERIVED,
     ),
-    _time("startup_s", "s", LOWER, "from exec to ready", lambda c: c.timed.startup_s),
-    _time("plateau_s", "s", NEITHER, "last first token to first end, between outside readings", _plateau_s),
-    _time(
-        "cpu_us_per_token",
+    figure("time.startup_s", "s", LOWER, "from exec to ready", lambda c: c.timed.startup_s),
+    figure(
+        "time.plateau_s", "s", NEITHER, "last first token to first end, between outside readings", _plateau_s
+    ),
+    figure(
+        "time.cpu_us_per_token",
         "us",
         LOWER,
         "the cell's CPU in the plateau over the tokens received in it",
         cpu_us_per_token,
     ),
-    _time(
-        "provider_cpu_us_per_token",
+    figure(
+        "time.provider_cpu_us_per_token",
         "us",
         LOWER,
         "the provider's CPU in the plateau over the same tokens; loopback charges receiving to it in part",
         _provider_cpu_us_per_token,
     ),
-    _time(
-        "cpu_us_per_call_setup",
+    figure(
+        "time.cpu_us_per_call_setup",
         "us",
         LOWER,
         "(CPU from ready to drained - CPU per token x all tokens) / calls",
         _cpu_us_per_call_setup,
-        quality=Quality.DERIVED,
+        Quality.DERIVED,
     ),
-    _time(
-        "cpu_share", "cores", NEITHER, "of one core, by the cell's busiest process in the plateau", _cpu_share
+    figure(
+        "time.cpu_share",
+        "cores",
+        NEITHER,
+        "of one core, by the cell's busiest process in the plateau",
+        _cpu_share,
     ),
-    _time(
-        "spin_drift",
-        "",
-        LOWER,
-        "by what share a fixed loop took longer at one end of the cell than at the other",
-        lambda c: spin_drift(c.timed),
-        quality=Quality.SAMPLED,
-    ),
+    SPIN_DRIFT,
 )
 
 _LATENCY = {
@@ -183,34 +166,16 @@ _LATENCY = {
 }
 
 
-def _latency(name: str, text: str) -> list[Metric]:
-    def member(which: str) -> Callable[[Calls], Figure]:
-        return lambda calls: calls.distribution(name)[which]
-
-    units = {"early_share": "", "count": "samples"}
-    return [
-        Metric(
-            path=f"latency.{name}.{which}",
-            unit=units.get(which, "ms"),
-            better=NEITHER if which in units or which == "min" else LOWER,
-            help=f"{text}: {which}",
-            pool=Pool.MEDIAN,
-            of=member(which),
-        )
-        for which in MEMBERS
-    ]
-
-
 _WORK = (
-    Metric(path="work.unit", unit="", better=NEITHER, help="what a unit of work is", of=lambda c: "token"),
-    Metric(path="work.done", unit="tokens", better=NEITHER, help="tokens received", of=lambda c: c.tokens),
-    Metric(path="work.per_s", unit="tokens/s", better=HIGHER, help="tokens over the wall", of=_per_s),
-    Metric(
-        path="work.cpu_us_per_unit",
-        unit="us",
-        better=LOWER,
-        help="CPU from ready to drained over all tokens, set-up included",
-        of=_cpu_us_per_unit,
+    figure("work.unit", "", NEITHER, "what a unit of work is", lambda c: "token"),
+    figure("work.done", "tokens", NEITHER, "tokens received", lambda c: c.tokens),
+    figure("work.per_s", "tokens/s", HIGHER, "tokens over the wall", _per_s),
+    figure(
+        "work.cpu_us_per_unit",
+        "us",
+        LOWER,
+        "CPU from ready to drained over all tokens, set-up included",
+        _cpu_us_per_unit,
     ),
 )
 
@@ -221,7 +186,7 @@ LANE = Lane(
     view=Calls,
     metrics=(
         *_TIME,
-        *(metric for name, text in _LATENCY.items() for metric in _latency(name, text)),
+        *(metric for name, text in _LATENCY.items() for metric in series(f"latency.{name}", name, text)),
         *memory.METRICS,
         *gc.METRICS,
         *COUNTS,

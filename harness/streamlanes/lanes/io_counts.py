@@ -3,20 +3,10 @@
 from collections.abc import Callable
 
 from streamlanes.facts import Missing
-from streamlanes.lanes.base import Better, Metric, Pool
-from streamlanes.metrics import Calls, in_flight_target
+from streamlanes.lanes.figures import HIGHER, LOWER, NEITHER, Figure, count, ended, figure
+from streamlanes.metrics import Calls
 from streamlanes.samples import Outcome
-
-Figure = float | int | str | Missing
-LOWER, HIGHER, NEITHER = Better.LOWER, Better.HIGHER, Better.NEITHER
-
-
-def _count(path: str, text: str, of: Callable[[Calls], Figure], better: Better = NEITHER) -> Metric:
-    return Metric(path=f"counts.{path}", unit="", better=better, help=text, pool=Pool.MAX, of=of)
-
-
-def _ended(how: Outcome) -> Callable[[Calls], Figure]:
-    return lambda calls: int((calls.stamps.outcome == how).sum())
+from streamlanes.walls import in_flight_target
 
 
 def _unfinished(calls: Calls) -> int:
@@ -80,63 +70,73 @@ def _of_memory(name: str) -> Callable[[Calls], Figure]:
 
 
 COUNTS = (
-    _count("calls", "calls asked for", lambda c: c.facts.calls),
-    _count(
-        "admitted",
+    count("counts.calls", "calls asked for", lambda c: c.facts.calls),
+    count(
+        "counts.admitted",
         "calls the cell was given: fewer for a pool that cannot finish them in its budget",
         lambda c: c.schedule.calls,
     ),
-    _count("started", "calls that began", lambda c: int((c.stamps.begin > 0).sum())),
-    _count("attempts", "requests that the provider saw; calls sent, where there is no provider", _attempts),
-    _count("expected_tokens", "scheduled tokens of the admitted calls", lambda c: c.schedule.tokens),
-    _count("tokens", "tokens received, counted from chunks", lambda c: c.tokens),
-    _count(
-        "usage_tokens",
+    count("counts.started", "calls that began", lambda c: int((c.stamps.begin > 0).sum())),
+    count(
+        "counts.attempts", "requests that the provider saw; calls sent, where there is no provider", _attempts
+    ),
+    count("counts.expected_tokens", "scheduled tokens of the admitted calls", lambda c: c.schedule.tokens),
+    count("counts.tokens", "tokens received, counted from chunks", lambda c: c.tokens),
+    count(
+        "counts.usage_tokens",
         "output tokens of the ok calls by the provider's own count, which is the authority",
         _usage_tokens,
     ),
-    _count("without_usage", "ok calls whose provider said no count: theirs is from chunks", _without_usage),
-    _count(
-        "no_sentinel",
+    count(
+        "counts.without_usage", "ok calls whose provider said no count: theirs is from chunks", _without_usage
+    ),
+    count(
+        "counts.no_sentinel",
         "ok calls that ended by their finish reason alone, without the dialect's own mark of the end",
         lambda c: int(c.stamps.no_sentinel.sum()),
     ),
-    _count("lost_tokens", "scheduled tokens of ok calls that did not come", _lost, LOWER),
-    _count("extra_tokens", "tokens beyond the schedule", _extra, LOWER),
-    _count(
-        "untraced",
+    count("counts.lost_tokens", "scheduled tokens of ok calls that did not come", _lost, LOWER),
+    count("counts.extra_tokens", "tokens beyond the schedule", _extra, LOWER),
+    count(
+        "counts.untraced",
         "ok calls whose tokens cannot be held against the provider's times: of people's own code alone",
         _untraced,
         LOWER,
     ),
-    _count(
-        "unaccounted_calls",
+    count(
+        "counts.unaccounted_calls",
         "admitted calls that never began",
         lambda c: int((c.stamps.begin == 0).sum()),
         LOWER,
     ),
-    _count("peak_in_flight", "most calls at once, from request sent to end", lambda c: c.peak_in_flight),
-    Metric(
-        path="counts.mean_in_flight",
-        unit="",
-        better=NEITHER,
-        help="calls in flight, averaged over the wall: from request sent to end",
-        of=lambda c: c.mean_in_flight,
+    count(
+        "counts.peak_in_flight", "most calls at once, from request sent to end", lambda c: c.peak_in_flight
     ),
-    _count(
-        "in_flight_target", "the peak that schedule and width ask for", lambda c: in_flight_target(c.facts)
+    figure(
+        "counts.mean_in_flight",
+        "",
+        NEITHER,
+        "calls in flight, averaged over the wall: from request sent to end",
+        lambda c: c.mean_in_flight,
     ),
-    _count("threads_peak", "threads of the tree at the memory pass's plateau", _of_memory("threads")),
-    _count("fds_peak", "open descriptors of the tree at the memory pass's plateau", _of_memory("fds")),
+    count(
+        "counts.in_flight_target",
+        "the peak that schedule and width ask for",
+        lambda c: in_flight_target(c.facts),
+    ),
+    count("counts.threads_peak", "threads of the tree at the memory pass's plateau", _of_memory("threads")),
+    count("counts.fds_peak", "open descriptors of the tree at the memory pass's plateau", _of_memory("fds")),
     *(
-        _count(
-            how.name.lower(),
+        count(
+            f"counts.{how.name.lower()}",
             f"calls that ended {how.name.lower()}",
-            _ended(how),
+            ended(how),
             HIGHER if how is Outcome.OK else LOWER,
         )
         for how in Outcome
         if how is not Outcome.UNFINISHED
     ),
-    _count("unfinished", "calls that began and had not ended when the cell was over", _unfinished, LOWER),
+    count(
+        "counts.unfinished", "calls that began and had not ended when the cell was over", _unfinished, LOWER
+    ),
 )

@@ -1,6 +1,7 @@
 """The memory figures that every lane shares (DESIGN.md, rule 6)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from streamlanes.facts import Facts, MemoryPass, Missing
 from streamlanes.lanes.base import Better, Metric
@@ -176,3 +177,20 @@ METRICS = (
         lambda m: Missing("the cell has no cgroup of its own"),
     ),
 )
+
+
+def of_tree(ready: str, plateau: str) -> tuple[Metric, ...]:
+    """Those that a lane has which holds no calls in flight: its tree is read once all jobs have ended.
+
+    ready: what stands at ready, plateau: when that is, in the lane's words.
+    """
+    by_path = {metric.path: metric for metric in METRICS}
+    texts = {
+        "bare_bytes": "an interpreter that runs nothing, PSS",
+        "fixed_bytes": f"{ready}, minus a bare interpreter, PSS",
+        "plateau_pss_bytes": f"anonymous and shared PSS of the tree {plateau}",
+        "file_pss_bytes": "file pages of the tree at that time, PSS",
+        "rss_upper_bound_bytes": "summed RSS of the tree at that time",
+        "page_table_bytes": "page tables of the tree at that time",
+    }
+    return tuple(replace(by_path[f"memory.{name}"], help=text) for name, text in texts.items())

@@ -2,9 +2,7 @@
 figures of their post-processing, and the words for an answer."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from statistics import median
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from streamlanes.backends import BACKENDS, Waits
@@ -12,6 +10,7 @@ from streamlanes.cpu import KERNELS, is_own
 from streamlanes.errors import UserError, unknown
 from streamlanes.facts import Missing
 from streamlanes.lanes.base import Better, Crew, Metric
+from streamlanes.lanes.figures import Figure
 from streamlanes.metrics import Calls
 from streamlanes.offload import OFFLOADS
 from streamlanes.record import Record, StatusName
@@ -19,8 +18,6 @@ from streamlanes.words import plain
 
 if TYPE_CHECKING:
     from streamlanes.cells import Axes, Cell
-
-Figure = float | int | str | Missing
 
 AXES = ("kernel", "offload", "batch", "workers", "start_method")
 KERNEL = "hash-embed"
@@ -108,15 +105,6 @@ def fact(view: Calls, name: str) -> Any:
     return Missing("the cell was stopped before it could report") if said is None else said
 
 
-def divided(one: float | Missing, other: float | Missing) -> float | Missing:
-    """A quotient; the first reason where one part is missing."""
-    for each in (one, other):
-        if isinstance(each, Missing):
-            return each
-    assert not isinstance(one, Missing) and not isinstance(other, Missing)  # noqa: PT018
-    return one / other if other else Missing("there is nothing to divide by")
-
-
 def identity(view: Calls) -> str | Missing:
     """One digest of all vectors, in the documents' order: the same wherever the same kernel ran."""
     digests, at = view.timed.own["digest"], view.timed.own["back"]
@@ -161,13 +149,6 @@ def _deaths(view: Calls) -> Figure:
     return said if isinstance(said, Missing) else int(str(view.timed.interpreter.get("worker_deaths", 0)))
 
 
-def explained(some: Iterable[Metric], group: str, texts: Mapping[str, str]) -> Iterator[Metric]:
-    """Those of another lane's figures that mean something here, in this lane's words."""
-    by_path = {metric.path: metric for metric in some}
-    for name, text in texts.items():
-        yield replace(by_path[f"{group}.{name}"], help=text)
-
-
 def grouped(records: Iterable[Record], *axes: str) -> dict[tuple[str, ...], list[Record]]:
     """Records that ended ok, by backend, size and these axes, each in words."""
     groups: dict[tuple[str, ...], list[Record]] = {}
@@ -189,12 +170,3 @@ def ways(records: Sequence[Record]) -> dict[str, list[Record]]:
         name = record.cell.axes["offload"] + (f" by {method}" if method and len(methods) > 1 else "")
         found.setdefault(name, []).append(record)
     return found
-
-
-def middle(records: Iterable[Record], path: str) -> tuple[float | None, str]:
-    """A figure's median over the clean repetitions, over all where none is clean, and then a word of
-    doubt; None where no record has it."""
-    known = [record for record in records if record.figure(path) is not None]
-    clean = [record for record in known if record.clean]
-    values = [value for record in clean or known if (value := record.figure(path)) is not None]
-    return (median(values) if values else None), "" if clean else " (flagged)"

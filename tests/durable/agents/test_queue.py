@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_checks import AgentChecks, queue_of, woken
+from durable_checks.agents import AgentChecks, queue_of, woken
 from streamlanes.durable.sqlite import SQLite, Synchronous
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from streamlanes.chaos.saying import say
 from streamlanes.chaos.workers.carrying import POLL_S, carry_out
+from streamlanes.chaos.workers.paying import Paying, total
 from streamlanes.durable.database import Database
-from streamlanes.durable.effects import Answer, Effect
+from streamlanes.durable.effects import Answer
 from streamlanes.durable.errors import AlreadyDecided
-from streamlanes.durable.posting import Caller
-from streamlanes.durable.running import Last, Step, Worker
+from streamlanes.durable.running import Step, Worker
 
 REJECTED = 2
 
@@ -24,33 +24,28 @@ def wants_a_new_approval(step: int) -> bool:
     return step % 2 == 1
 
 
-class Tasks:
+class Tasks(Paying):
     """What the agent does, and the person."""
-
-    def __init__(self, task: dict[str, Any]) -> None:
-        self._url: str = task["url"]
-        self._steps: int = task["steps"]
-        self._pace_s: float = task["pace_s"]
-        self._caller = Caller()
-        self._effect = Effect("pay", self._pay)
 
     async def agent(self, state: object, step: Step) -> object:
         """One super-step: propose, then commit."""
-        say("step", thread_id=step.thread_id, step=step.number)
-        time.sleep(self._pace_s)
-        total = state["total"] if isinstance(state, dict) else 0
+        self.begin(step)
         said = await step.propose(
-            self._effect,
+            self.effect,
             {"pay": f"{step.thread_id}/{step.number}"},
             reapprove_on_resume=wants_a_new_approval(step.number),
             tell="person",
         )
-        new = {"total": total + step.number + 1, "approved": said.approved}
-        return Last(new) if step.number == self._steps - 1 else new
+        return self.ended(step, {"total": total(state) + step.number + 1, "approved": said.approved})
+
+    def pay(self, key: str, payload: object) -> Answer:
+        """Pay for what was proposed."""
+        assert isinstance(payload, dict)
+        return super().pay(key, payload["pay"])
 
     def tell(self, key: str, payload: str) -> None:
         """Tell the person that something is asked."""
-        self._caller.post(f"{self._url}/guarded", {"ref": f"ask {json.loads(payload)['pay']}"}, key)
+        self.post(f"ask {json.loads(payload)['pay']}", key)
 
     def person(self, database: Database, worker: Worker) -> None:
         """Decide what is pending, until nothing can be asked any more."""
@@ -63,11 +58,6 @@ class Tasks:
                 except AlreadyDecided:  # another life's person was faster
                     say("decided-before", request=each.id)
             time.sleep(POLL_S)
-
-    def _pay(self, key: str, payload: object) -> Answer:
-        assert isinstance(payload, dict)
-        text = self._caller.post(f"{self._url}/guarded", {"ref": payload["pay"]}, key)
-        return Answer(json.loads(text)["answer"])
 
 
 def work(task: dict[str, Any]) -> None:

@@ -1,62 +1,21 @@
-"""What every store must do, whichever database it stands on; and fakes for those who use one."""
+"""What a database must do for checkpoints, leases and groups of writes."""
 
-import asyncio
 import contextlib
 import json
 import threading
 import time
 from collections import Counter
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from durable_rows import LONG_S, claimed, lapse, row
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Database, Work
-from streamlanes.durable.effects import Answer, Effect, Effects
-from streamlanes.durable.errors import Closed, DurableError, LeaseHeld, LeaseLost, NewerVersion, StepTaken
+from streamlanes.durable.errors import Closed, DurableError, LeaseLost, NewerVersion, StepTaken
 from streamlanes.durable.leases import Leases
 from streamlanes.durable.outbox import Dispatcher
-from streamlanes.durable.running import (
-    Last,
-    Step,
-    Worker,
-    run_with_checkpoint,
-    run_with_checkpoint_async,
-)
-from streamlanes.durable.values import Checkpoint, Lease, Message
-from streamlanes.durable.waits import Blocking, drive
-
-LONG_S = 600.0
-
-OLD_ATTEMPTS = """CREATE TABLE {0} (key TEXT NOT NULL, attempt BIGINT NOT NULL, status TEXT NOT NULL,
-prompt_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL, price_usd {1} NOT NULL,
-PRIMARY KEY (key, attempt))"""
-"""The ledger's table up to version 2."""
-OLD_LEDGER = """INSERT INTO {0} VALUES ('k', 1, 'not-done', 0, 0, 0), ('k', 2, 'failed', 0, 0, 0),
-('k', 3, 'begun', 0, 0, 0), ('k', 4, 'done', 10, 20, 0.5)"""
-LEDGER = (
-    "SELECT status, prompt_tokens, output_tokens, price_usd FROM attempts WHERE key = 'k' ORDER BY attempt"
-)
-NEW_LEDGER = [
-    ("not-done", 0, 0, 0.0), ("failed", None, None, None), ("begun", None, None, None), ("done", 10, 20, 0.5)
-]  # fmt: skip
-
-
-def claimed(database: Database, thread_id: str = "a", owner: str = "w", lease_s: float = LONG_S) -> Lease:
-    """A lease that was just claimed."""
-    found = Leases(database).claim(thread_id, owner, lease_s).result()
-    assert found is not None
-    return found.lease
-
-
-def row(step: int, thread_id: str = "a", state: bytes = b"{}", *messages: Message) -> Checkpoint:
-    return Checkpoint(thread_id, step, state, messages)
-
-
-def lapse(database: Database, thread_id: str) -> None:
-    """Let a lease lapse at once."""
-    template = "UPDATE executions SET expires = {now} - 1 WHERE thread_id = :thread_id"
-    database.submit(Work(None, lambda tx: tx.run(template, {"thread_id": thread_id}))).result()
+from streamlanes.durable.values import Checkpoint, Message
 
 
 class StoreChecks:
@@ -267,126 +226,3 @@ class StoreChecks:
             store.append(lease, row(1))
         with pytest.raises(Closed, match="open the store again"):
             store.latest("a")
-
-    # Effects, outbox and runs
-
-    def test_an_effect_is_done_once_and_its_answer_kept(self, database: Database):
-        effects, lease = Effects(database), claimed(database)
-        done: list[str] = []
-
-        def perform(key: str, payload: object) -> Answer:
-            done.append(key)
-            return Answer({"paid": payload}, 10, 20, 0.5)
-
-        for _ in range(2):
-            got = drive(effects.once(lease, "a/0/0", Effect("pay", perform), 7, Blocking()))
-            assert got == {"paid": 7}
-        assert done == ["a/0/0"]
-        (line,) = effects.ledger("a")
-        assert (line.status, line.prompt_tokens, line.output_tokens, line.price_usd) == ("done", 10, 20, 0.5)
-
-    def test_a_stale_worker_gets_no_effect(self, database: Database):
-        effects, lease = Effects(database), claimed(database)
-        lapse(database, "a")
-        done: list[str] = []
-        effect = Effect("pay", lambda key, _: done.append(key) or Answer(None))
-        with pytest.raises(LeaseLost):
-            drive(effects.once(lease, "a/0/0", effect, None, Blocking()))
-        assert done == []
-
-    def test_a_message_is_there_exactly_when_its_step_is(self, database: Database):
-        store, lease = Checkpoints(database), claimed(database)
-        mail = Message("a/0/0", "mail", "hello")
-        lapse(database, "a")
-        with pytest.raises(LeaseLost):
-            store.append(lease, row(0, "a", b"{}", mail)).result()
-        dispatcher = Dispatcher(database, Leases(database), {})
-        assert dispatcher.counts() == {}
-        lease = claimed(database)
-        store.append(lease, row(0, "a", b"{}", mail)).result()
-        store.append(lease, row(0, "a", b"{}", mail)).result()
-        assert dispatcher.counts() == {"waiting": 1}
-
-    def test_the_dispatcher_sends_again_what_it_did_not_note(self, database: Database):
-        store, leases = Checkpoints(database), Leases(database)
-        store.append(claimed(database), row(0, "a", b"{}", Message("k", "mail", "hello"))).result()
-        sent: list[tuple[str, str]] = []
-        dispatcher = Dispatcher(database, leases, {"mail": lambda key, text: sent.append((key, text))})
-        lock = dispatcher.lock("w", LONG_S)
-        assert lock is not None
-        assert dispatcher.lock("w", LONG_S) is None
-        lapse(database, "lock:dispatcher")
-        with pytest.raises(LeaseLost):
-            dispatcher.send_due(lock)
-        again = dispatcher.lock("w", LONG_S)
-        assert again is not None
-        assert dispatcher.send_due(again) == 1
-        assert dispatcher.send_due(again) == 0
-        assert sent == [("k", "hello")] * 2, "the same key both times: the receiver drops one"
-        assert dispatcher.counts() == {"sent": 1}
-
-    def test_a_run_goes_on_where_another_ended(self, database: Database):
-        worker, began = Worker(database, lease_s=LONG_S), []
-
-        async def agent(state: object, step: Step) -> object:
-            began.append(step.number)
-            if step.number == 2 and began.count(2) == 1:
-                raise RuntimeError("the first worker ends here")
-            total = (state["total"] if isinstance(state, dict) else 0) + step.number
-            return Last({"total": total}) if step.number == 3 else {"total": total}
-
-        with pytest.raises(RuntimeError, match="first worker"):
-            run_with_checkpoint(agent, "a", worker)
-        assert run_with_checkpoint(agent, "a", worker) == {"total": 6}
-        assert began == [0, 1, 2, 2, 3]
-        assert run_with_checkpoint(agent, "a", worker) == {"total": 6}, "done is done"
-        assert len(began) == 5
-        worker.close()
-
-    def test_a_run_that_somebody_has_is_left_to_them(self, database: Database):
-        worker = Worker(database, lease_s=LONG_S)
-        claimed(database, "a", "other")
-        with pytest.raises(LeaseHeld, match="execution a: another worker has it"):
-            run_with_checkpoint(_never, "a", worker)
-        worker.close()
-
-    def test_many_runs_in_one_loop_hold_no_thread_each(self, database: Database):
-        worker = Worker(database, lease_s=LONG_S)
-        before, most = threading.active_count(), []
-
-        async def agent(state: object, step: Step) -> object:
-            most.append(threading.active_count())
-            return Last(step.number) if step.number == 2 else step.number
-
-        async def all_of_them() -> list[object]:
-            runs = [run_with_checkpoint_async(agent, f"e{number}", worker) for number in range(200)]
-            return await asyncio.gather(*runs)
-
-        assert asyncio.run(all_of_them()) == [2] * 200
-        assert max(most) <= before + 1, "a thread of the loop's own at most"
-        assert database.counts.largest > 1
-        worker.close()
-
-
-async def _never(state: object, step: Step) -> object:
-    raise AssertionError("it is somebody else's")
-
-
-class FakeLeases:
-    """Leases as the heart sees them."""
-
-    def __init__(self, *answers: "Future[bool]") -> None:
-        self.answers = list(answers)
-        self.beats: list[str] = []
-        self.beaten = threading.Event()
-
-    def beat(self, lease: Lease) -> "Future[bool]":
-        self.beats.append(lease.token)
-        self.beaten.set()
-        return self.answers.pop(0) if self.answers else answered(True)
-
-
-def answered(value: bool) -> "Future[bool]":
-    future: Future[bool] = Future()
-    future.set_result(value)
-    return future
