@@ -32,7 +32,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A store in the current folder, with one workflow that is done."""
     monkeypatch.chdir(tmp_path)
     database = SQLite(tmp_path / "agents.db")
-    worker = Worker(database, "w")
+    worker = Worker(database, "w", version=2)
     run_or_replay(order, EventLog(worker, "order-17"), 100)
     worker.close()
     database.close()
@@ -88,6 +88,7 @@ def test_a_log_is_carried_to_another_store(store: Path, capsys: pytest.CaptureFi
     durable_logs.export("order-17")
     printed = capsys.readouterr().out
     assert printed == Path("log.jsonl").read_text()
+    assert json.loads(printed.splitlines()[0])["version"] == 2
     durable_logs.import_(Path("log.jsonl"), check=True, db="other.db")
     assert capsys.readouterr().out == "order-17: 4 events, the log is whole\n"
     assert not Path("other.db").exists()

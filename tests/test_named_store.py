@@ -1,5 +1,8 @@
 """The store that commands are about: all name it in one way, and say the same where there is none."""
 
+import contextlib
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,6 +10,7 @@ import typer
 
 from streamlanes import cli, durable_cli
 from streamlanes.durable.database import Work
+from streamlanes.durable.logfile import Exported, export_lines
 from streamlanes.errors import UserError
 from streamlanes.named_store import HERE, SCHEMA, VARIABLE, opened, shown
 
@@ -90,3 +94,46 @@ def test_a_store_is_made_where_it_may_be_and_closed_after_the_block():
 def test_a_servers_password_is_not_shown():
     assert shown("agents.db") == "agents.db"
     assert shown("postgresql://me:secret@there/x") == shown("postgres://there") == "the server's store"
+
+
+def _tables(*pragmas: str) -> None:
+    """Somebody's own tables."""
+    with contextlib.closing(sqlite3.connect("theirs.db", isolation_level=None)) as theirs:
+        for statement in (
+            *pragmas,
+            "CREATE TABLE executions (id INTEGER)",
+            "INSERT INTO executions VALUES (1)",
+        ):
+            theirs.execute(statement)
+
+
+@pytest.mark.parametrize("name", sorted(WORDS))
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        lambda: Path("theirs.db").touch(),
+        _tables,
+        lambda: _tables("PRAGMA journal_mode = WAL"),
+        lambda: _tables("PRAGMA user_version = 9"),
+    ],
+    ids=["empty", "tables", "write-ahead log", "a version of their own"],
+)
+def test_what_is_no_store_is_left_as_it_is(
+    name: str,
+    theirs: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    theirs()
+    Path("a.jsonl").write_text("".join(export_lines(Exported("a", 1, []))))
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    monkeypatch.setattr("sys.argv", ["streamlanes", "durable", name, *WORDS[name], "--db", "theirs.db"])
+    with pytest.raises(SystemExit) as over:
+        cli.main()
+    assert over.value.code == cli.BAD_INPUT
+    assert capsys.readouterr() == (
+        "",
+        "streamlanes: theirs.db is no store of streamlanes; name its file, or postgresql://..., "
+        f"with --db or in {VARIABLE}\n",
+    )
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before

@@ -12,6 +12,9 @@ from streamlanes.durable.opening import open_database
 from streamlanes.durable.running import Last, Step, Worker, run_with_checkpoint
 from streamlanes.named_store import VARIABLE
 
+MANY = "99999999999999999999"
+"""More than a column holds."""
+
 
 class Store:
     """A store in the current folder, and commands on it."""
@@ -139,6 +142,14 @@ def test_the_store_is_named_by_option_or_variable(store: Store, where: str):
         (["cap", "--lift", "--tokens", "1"], "give one of the two"),
         (["cap", "--tokens", "-1"], "tokens"),
         (["cap", "--usd", "nan"], "--usd"),
+        (["cap", "--tokens", MANY], f"no cap can be {MANY} tokens"),
+        (["cap", "--tokens", "0", "--execution", "b"], "no execution 'b' in agents.db; list all with"),
+        (["cap", "--lift", "--execution", "b"], "no execution 'b' in agents.db"),
+        (["cap", "--tokens", "0", "--execution", ""], "'' is no thread_id"),
+        (
+            ["versions", "--share", f"{MANY}=1"],
+            f"version {MANY} cannot have a share of 1; number versions from 1 to",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_nothing_is_lost(store: Store, args: list[str], says: str):
@@ -151,6 +162,23 @@ def test_a_mistake_is_one_line_and_nothing_is_lost(store: Store, args: list[str]
     assert (code, out, err.count("\n")) == (2, "", 1), err
     assert says in err
     assert (store.records("pending"), store.records("versions"), store.records("cap")) == before
+
+
+def test_text_that_is_not_utf_8_is_one_line(store: Store):
+    store.run("a")
+    before = store.records("pending")
+    for args in (
+        ["approve"],
+        ["approve", "a/0/0", "--note"],
+        ["reject", "a/0/0", "--by"],
+        ["trace"],
+        ["audit"],
+        ["export"],
+        ["pending", "--schema"],
+    ):
+        said = store.said(*args, "\udcff")
+        assert said == (2, "", "streamlanes: '\\udcff' is not UTF-8; a store keeps nothing else\n"), args
+    assert store.records("pending") == before
 
 
 def test_a_file_that_is_no_store_is_named(store: Store):

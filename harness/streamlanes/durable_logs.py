@@ -10,7 +10,7 @@ import typer
 
 from streamlanes.durable.errors import DurableError
 from streamlanes.errors import UserError
-from streamlanes.named_store import HERE, SCHEMA, Schema, Where, opened, shown
+from streamlanes.named_store import HERE, SCHEMA, Schema, Where, no_execution, opened, shown
 
 ThreadId = Annotated[str, typer.Argument(help="The execution's thread_id.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON Lines on standard output.")]
@@ -27,7 +27,7 @@ def trace(thread_id: ThreadId, db: Where = HERE, schema: Schema = SCHEMA, json: 
     with opened(db, schema) as database:
         found = story(database, thread_id)
     if found is None:
-        raise _no(thread_id, db)
+        raise no_execution(thread_id, db)
     if not json:
         print(*trace_lines.story_lines(found), sep="\n")
         return
@@ -55,7 +55,7 @@ def audit(
         for name in [thread_id] if thread_id is not None else audits.executions(database):
             one = audits.audit(database, name)
             if one is None:
-                raise _no(name, db)
+                raise no_execution(name, db)
             found.append(one[0])
             spans += one[1]
     latencies = audits.latencies(spans)
@@ -77,18 +77,20 @@ def export(
 ) -> None:
     """Write a workflow's log as JSON Lines."""
     from streamlanes.durable.events import Events
-    from streamlanes.durable.logfile import export_lines
+    from streamlanes.durable.leases import Leases
+    from streamlanes.durable.logfile import Exported, export_lines
 
     with opened(db, schema) as database:
-        events = Events(database).read(thread_id)
-    if not events:
-        raise _no(thread_id, db)
+        events, version = Events(database).read(thread_id), Leases(database).version(thread_id)
+    if not events or version is None:
+        raise no_execution(thread_id, db)
+    lines = export_lines(Exported(thread_id, version, events))
     if out is None:
-        sys.stdout.writelines(export_lines(thread_id, events))
+        sys.stdout.writelines(lines)
         return
     try:
         with out.open("x", encoding="utf-8") as file:
-            file.writelines(export_lines(thread_id, events))
+            file.writelines(lines)
     except OSError as error:
         raise UserError(f"cannot write {out}: {error.strerror}; name a new file") from None
 
@@ -114,7 +116,7 @@ def import_(
         raise UserError(f"cannot read {file}: {error.strerror}; name a file that `export` wrote") from None
     if not check:
         with opened(db, schema, make=True) as database:
-            Events(database).adopt(found.thread_id, found.events).result()
+            Events(database).adopt(found.thread_id, found.version, found.events).result()
     done = "is whole" if check else f"is in {shown(db)}"
     print(f"{found.thread_id}: {len(found.events)} events, the log {done}")
 
@@ -124,7 +126,3 @@ def add_to(app: typer.Typer) -> None:
     for command in (trace, audit, export):
         app.command()(command)
     app.command("import")(import_)
-
-
-def _no(thread_id: str, db: str) -> UserError:
-    return UserError(f"no execution {thread_id!r} in {shown(db)}; list all with `streamlanes durable audit`")

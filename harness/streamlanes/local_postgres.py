@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from streamlanes.durable.errors import Unreachable
 from streamlanes.errors import UserError
 
 T = TypeVar("T")
@@ -50,7 +51,10 @@ class Local:
 def postgres() -> Iterator[Local]:
     """A server to use in the block. Raises UserError where there is none and none can be started."""
     if dsn := os.environ.get(VARIABLE):
-        yield Local(dsn, None)
+        try:
+            yield Local(dsn, None)
+        except Unreachable as error:  # its remedy ends with naming another
+            raise UserError(f"{error} in {VARIABLE}") from None
         return
     try:
         with warnings.catch_warnings():

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from streamlanes.durable.database import Database
-from streamlanes.durable.errors import DurableError
+from streamlanes.durable.errors import DurableError, NoStore
 from streamlanes.errors import UserError
 
 VARIABLE = "STREAMLANES_STORE"
@@ -25,17 +25,27 @@ SCHEMA = "streamlanes"
 
 @contextlib.contextmanager
 def opened(db: str, schema: str, *, make: bool = False) -> Iterator[Database]:
-    """The store, closed after the block. It must be there, for what is asked about is not made by asking;
-    `make`: it may be made. Raises UserError in place of every DurableError within, too."""
+    """The store, closed after the block. It must be there, for what is asked about is not made by asking,
+    and what is somebody else's is left as it is; `make`: a file that is not there, or a schema, may be made.
+
+    Raises UserError in place of every DurableError within, too, and for text that is not UTF-8.
+    """
     from streamlanes.durable.opening import SERVER, open_database
 
-    if not db.startswith(SERVER) and not make and not Path(db).is_file():
-        raise UserError(f"no store at {db}; name its file, or postgresql://..., with --db or in {VARIABLE}")
+    server = db.startswith(SERVER)
     try:
-        with contextlib.closing(open_database(db, schema=schema)) as database:
+        schema.encode()  # the pool would try that for a minute
+        may = make and (server or not Path(db).exists())
+        with contextlib.closing(open_database(db, schema=schema, make=may)) as database:
             yield database
+    except NoStore as error:
+        where = f"its file, or postgresql://..., with --db or in {VARIABLE}"
+        which = "its schema with --schema" if server else where
+        raise UserError(f"{error.what}; name {which}") from None
     except DurableError as error:
         raise UserError(str(error)) from None
+    except UnicodeEncodeError as error:
+        raise UserError(f"{error.object[:40]!r} is not UTF-8; a store keeps nothing else") from None
 
 
 def shown(db: str) -> str:
@@ -43,3 +53,8 @@ def shown(db: str) -> str:
     from streamlanes.durable.opening import SERVER
 
     return "the server's store" if db.startswith(SERVER) else db
+
+
+def no_execution(thread_id: str, db: str) -> UserError:
+    """The error for an execution that a store does not have."""
+    return UserError(f"no execution {thread_id!r} in {shown(db)}; list all with `streamlanes durable audit`")

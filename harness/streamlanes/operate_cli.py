@@ -11,7 +11,7 @@ import typer
 
 from streamlanes.durable.errors import NoRequest
 from streamlanes.errors import UserError
-from streamlanes.named_store import HERE, SCHEMA, Schema, Where, opened
+from streamlanes.named_store import HERE, SCHEMA, Schema, Where, no_execution, opened
 
 Id = Annotated[str, typer.Argument(metavar="REQUEST", help="As `pending` names it.")]
 By = Annotated[str | None, typer.Option("--by", help="Who decides; the user's name if not given.")]
@@ -83,12 +83,17 @@ def cap(
     """Stop spending above a cap, 0 at once, until it is raised; without a figure, show what was spent."""
     from streamlanes import operate_lines
     from streamlanes.durable.caps import STORE, Caps
+    from streamlanes.durable.leases import Leases
+    from streamlanes.durable.values import named
 
     figures = tokens is not None or usd is not None
     if lift and figures:
         raise UserError("--lift takes a cap away and --tokens or --usd set one; give one of the two")
     with opened(db, schema) as database:
-        caps, scope = Caps(database), STORE if execution is None else execution
+        caps, scope = Caps(database), STORE if execution is None else named(execution)
+        there = scope == STORE or Leases(database).status(scope) is not None
+        if not there and all(each.scope != scope for each in caps.all()):
+            raise no_execution(scope, db)  # a switch that is thrown for nobody stops nothing
         if figures:
             caps.set(scope, tokens, usd).result()
         elif lift:
@@ -129,7 +134,7 @@ def _shares(text: str) -> dict[int, float]:
         try:
             shares[int(version)] = float(share)
         except ValueError:
-            raise UserError(f"--share has {part!r}; give VERSION=SHARE, as in 1=0.9,2=0.1") from None
+            raise UserError(f"--share has {part[:40]!r}; give VERSION=SHARE, as in 1=0.9,2=0.1") from None
     return shares
 
 

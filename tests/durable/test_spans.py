@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from durable_rows import LONG_S, claimed, row
+from durable_rows import LONG_S, claimed, lapse, row
 from replay_world import AT_ONCE, Died, World
 from streamlanes.durable import audit as audits
 from streamlanes.durable.activities import activity
 from streamlanes.durable.backoff import Backoff
 from streamlanes.durable.checkpoints import Checkpoints
-from streamlanes.durable.database import Work
+from streamlanes.durable.database import Database, Work
 from streamlanes.durable.effects import Answer, Effect
 from streamlanes.durable.replay import EventLog, run_or_replay
 from streamlanes.durable.running import Last, Step, Worker, run_with_checkpoint
@@ -239,11 +239,40 @@ def test_what_cannot_be_is_found(database: SQLite, statement: str, says: str):
     assert says in problem
 
 
-def test_a_cut_log_is_a_problem_in_one_line(database: SQLite):
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("DELETE FROM events WHERE number = 3", "event 3 of its log is missing"),
+        ("DELETE FROM events WHERE kind = 'ended'", "it is done, and the end of its log is missing"),
+        ("DELETE FROM events", "it is done and nothing is kept of it"),
+        (
+            "UPDATE events SET epoch = 0 WHERE number = 3",
+            "event 3 was written under claim 0, after one under",
+        ),
+        ("UPDATE events SET epoch = 9 WHERE kind = 'ended'", "is of claim 9, there were 2"),
+    ],
+)
+def test_what_cannot_be_of_a_workflow_is_a_problem_in_one_line(database: SQLite, statement: str, says: str):
     run_workflow(database)
-    database.submit(Work(None, lambda tx: tx.run("DELETE FROM events WHERE number = 3", {}))).result()
+    assert audited(database).problems == ()
+    database.submit(Work(None, lambda tx: tx.run(statement, {}))).result()
     (problem,) = audited(database).problems
-    assert "event 3 of its log is missing" in problem
+    assert says in problem
+
+
+def test_a_worker_that_goes_on_meanwhile_is_no_problem(database: SQLite, monkeypatch: pytest.MonkeyPatch):
+    """Its next claim, and a step under it, come between the audit's readings."""
+    Checkpoints(database).append(claimed(database), row(0)).result()
+
+    def then_goes_on(_: Database, thread_id: str) -> Story | None:
+        found = story(database, thread_id)
+        lapse(database, thread_id)
+        Checkpoints(database).append(claimed(database), row(1)).result()
+        return found
+
+    monkeypatch.setattr(audits, "story", then_goes_on)
+    found = audited(database)
+    assert (found.steps, found.claims, found.problems) == (2, 2, ())
 
 
 def test_latencies_fall_into_buckets_and_failures_into_classes():

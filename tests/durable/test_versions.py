@@ -43,6 +43,7 @@ def test_places_are_spread_evenly():
         ({}, "add up to 0"),
         ({1: 1.5, 2: -0.5}, "version 1 cannot have a share of 1.5"),
         ({0: 1.0}, "version 0 cannot have"),
+        ({2**63: 1.0}, "version 9223372036854775808 cannot have"),
         ({1: float("nan")}, "version 1 cannot have a share of nan"),
     ],
 )

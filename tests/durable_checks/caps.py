@@ -84,7 +84,7 @@ class CapChecks:
         worker.close()
 
     @pytest.mark.parametrize(
-        ("tokens", "usd"), [(None, None), (-1, None), (None, -0.5), (None, float("nan"))]
+        ("tokens", "usd"), [(None, None), (-1, None), (2**63, None), (None, -0.5), (None, float("nan"))]
     )
     def test_a_cap_that_is_none_is_refused(self, database: Database, tokens: int | None, usd: float | None):
         worker = Worker(database)

@@ -2,14 +2,23 @@
 
 import pytest
 
-from durable_rows import lapse
+from durable_rows import LONG_S, lapse
 from replay_world import Died, World, kinds, log
 from streamlanes.durable.activities import activity
 from streamlanes.durable.database import Database, Work
-from streamlanes.durable.errors import DurableError, LeaseHeld, LeaseLost, LogCut, NewerVersion, StateError
+from streamlanes.durable.errors import (
+    DurableError,
+    LeaseHeld,
+    LeaseLost,
+    LogCut,
+    NewerVersion,
+    OtherVersion,
+    StateError,
+)
 from streamlanes.durable.events import Events
-from streamlanes.durable.logfile import export_lines, import_lines
+from streamlanes.durable.logfile import Exported, export_lines, import_lines
 from streamlanes.durable.replay import EventLog, run_or_replay
+from streamlanes.durable.running import Worker
 
 
 class LogChecks:
@@ -148,18 +157,58 @@ class LogChecks:
         worker, at = log(database)
         with pytest.raises(Died):
             run_or_replay(both, at)
-        lines = list(export_lines("a", Events(database).read("a")))
-        found = import_lines(lines)
-        assert found.events == Events(database).read("a")
+        found = import_lines(export_lines(Exported("a", 1, Events(database).read("a"))))
+        assert (found.version, found.events) == (1, Events(database).read("a"))
         with pytest.raises(DurableError, match="execution a: it is in this store already"):
-            Events(database).adopt("a", found.events).result()
-        Events(database).adopt("b", found.events).result()
+            Events(database).adopt("a", 1, found.events).result()
+        Events(database).adopt("b", 1, found.events).result()
         assert run_or_replay(both, EventLog(worker, "b")) == [
             {"done": "do", "value": "one"},
             {"done": "do", "value": "two"},
         ]
         assert world.ran == ["do"] * 3, "what was logged elsewhere does not run here"
-        Events(database).adopt("c", Events(database).read("b")).result()
+        Events(database).adopt("c", 1, Events(database).read("b")).result()
         run_or_replay(both, EventLog(worker, "c"))
         assert len(world.ran) == 3
+        worker.close()
+
+    def test_a_log_of_another_store_stays_on_its_version(self, database: Database):
+        world = World(dies_at=2)
+        do = world.doing("do")
+
+        def both() -> object:
+            return [do("one"), do("two")]
+
+        old, new = Worker(database, "w", LONG_S, version=1), Worker(database, "w", LONG_S, version=2)
+        with pytest.raises(Died):
+            run_or_replay(both, EventLog(new, "a"))
+        Events(database).adopt("b", 2, Events(database).read("a")).result()
+        with pytest.raises(
+            OtherVersion, match="execution b: it stays on version 2, this worker has version 1"
+        ):
+            run_or_replay(both, EventLog(old, "b"))
+        run_or_replay(both, EventLog(new, "b"))
+        assert len(world.ran) == 3
+        Events(database).adopt("c", 2, Events(database).read("b")).result()
+        ended = "SELECT version, status, ended FROM executions WHERE thread_id = 'c'"
+        assert list(database.read(ended, {})) == [(2, "done", Events(database).read("b")[-1].at_s)]
+        old.close()
+        new.close()
+
+    def test_a_log_that_is_done_and_has_no_end_is_cut(self, database: Database):
+        world = World()
+        do = world.doing("do")
+
+        def once() -> object:
+            return do()
+
+        worker, at = log(database)
+        run_or_replay(once, at)
+        database.submit(Work(None, lambda tx: tx.run("DELETE FROM events WHERE kind = 'ended'", {}))).result()
+        for ask in (lambda: run_or_replay(once, at), lambda: Events(database).read("a")):
+            with pytest.raises(
+                LogCut, match="a: it is done, and the end of its log is missing, after event 3"
+            ):
+                ask()
+        assert world.ran == ["do"]
         worker.close()

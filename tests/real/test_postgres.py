@@ -7,9 +7,11 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
+from types import SimpleNamespace
 
 import psycopg
 import pytest
+import typer
 
 from commands import run
 from durable_checks.agents import AgentChecks
@@ -23,6 +25,7 @@ from durable_checks.stores import StoreChecks
 from durable_checks.versions import VersionChecks
 from durable_ledgers import LEDGER, NEW_LEDGER, OLD_ATTEMPTS, OLD_LEDGER
 from durable_rows import claimed, row
+from streamlanes import durable_logs
 from streamlanes.cells import Axes, Cell
 from streamlanes.chaos.cell import strike
 from streamlanes.durable import postgres as module
@@ -33,8 +36,10 @@ from streamlanes.durable.leases import Leases
 from streamlanes.durable.opening import open_database
 from streamlanes.durable.postgres import Postgres
 from streamlanes.durable.values import Checkpoint, Message
+from streamlanes.durable.versions import Versions
 from streamlanes.errors import UserError
 from streamlanes.local_postgres import VARIABLE, Local
+from streamlanes.named_store import opened
 
 
 @pytest.fixture
@@ -197,3 +202,56 @@ def test_a_schema_of_an_older_version_is_brought_up_to_this_one(server: Local, s
     assert found is not None
     assert found.lease.epoch == 4
     database.close()
+
+
+def test_shares_that_are_given_at_once_do_not_overlap(server: Local, schema: str, database: Postgres):
+    """The first has written and not yet committed when the second begins."""
+    other = Postgres(server.dsn, schema=schema)
+    wrote, go_on = threading.Event(), threading.Event()
+    share = Versions(SimpleNamespace(submit=lambda work: work)).share({1: 0.5, 2: 0.5})
+
+    def slow(transaction: Transaction) -> None:
+        share.do(transaction)
+        wrote.set()
+        go_on.wait(30)
+
+    first = database.submit(Work(None, slow))
+    assert wrote.wait(30)
+    second = Versions(other).share({3: 1.0})
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    while not second.done() and list(database.read(waiting, {})) == [(0,)]:
+        pass
+    go_on.set()
+    first.result()
+    second.result()
+    parts = database.read("SELECT version, starts, ends FROM versions ORDER BY version", {})
+    assert list(parts) == [(1, 0.0, 0.0), (2, 0.0, 0.0), (3, 0.0, 1.0)]
+    assert Leases(other).create("a").result()
+    other.close()
+
+
+def test_what_is_no_store_is_left_as_it_is(server: Local, schema: str):
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}".encode())
+        connection.execute(f"CREATE TABLE {schema}.executions (id BIGINT)".encode())
+        for name in (schema, f"{schema}_none"):
+            says = rf"^schema {name} of .* is no store of streamlanes; name its schema with --schema$"
+            with pytest.raises(UserError, match=says), opened(server.dsn, name):
+                pass
+        of = "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema LIKE %s"
+        assert connection.execute(of, (f"{schema}%",)).fetchall() == [(schema, "executions")]
+
+
+@pytest.mark.parametrize("name", ["a schema of another name", 'Ours, "quoted" \\'])
+def test_a_store_in_any_schema_is_made_and_found(
+    server: Local, name: str, capsys: pytest.CaptureFixture[str]
+):
+    with opened(server.dsn, name, make=True) as database:
+        assert Leases(database).create("a").result()
+    with opened(server.dsn, name) as database:
+        assert Leases(database).status("a") == "open"
+    with pytest.raises(typer.Exit) as end:
+        durable_logs.audit(db=server.dsn, schema=name)
+    assert end.value.exit_code == 0
+    assert "ANSWER  1 executions" in capsys.readouterr().out
+    server.drop(name)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from streamlanes.durable.database import Database
+from streamlanes.durable.database import Database, Row
 from streamlanes.durable.errors import LogCut
 from streamlanes.durable.spans import KEPT, LOST, Span, Story, story
 from streamlanes.durable.tracing import OK, PARKED, SpanKind
@@ -16,7 +16,9 @@ BOUNDS_MS: tuple[int, ...] = tuple(1 << power for power in range(17))
 
 _ALL = "SELECT thread_id FROM executions WHERE status <> 'lock' ORDER BY thread_id"
 _STEPS = "SELECT step, epoch, version FROM checkpoints WHERE thread_id = :thread_id ORDER BY step"
+_EVENTS = "SELECT number, epoch FROM events WHERE thread_id = :thread_id ORDER BY number"
 _DOUBT = """SELECT count(*) FROM effects WHERE thread_id = :thread_id AND status = 'claimed'"""
+_CLAIMS = "SELECT epoch FROM executions WHERE thread_id = :thread_id"
 
 
 @dataclass
@@ -95,8 +97,11 @@ def audit(database: Database, thread_id: str) -> tuple[Audit, Sequence[Span]] | 
         return Audit(thread_id, None, "unknown", None, 0, 0, (), 0, (str(error),)), ()
     if found is None:
         return None
-    ((in_doubt,),) = database.read(_DOUBT, {"thread_id": thread_id})
-    rows = [] if found.workflow else list(database.read(_STEPS, {"thread_id": thread_id}))
+    key = {"thread_id": thread_id}
+    ((in_doubt,),) = database.read(_DOUBT, key)
+    rows = [] if found.workflow else list(database.read(_STEPS, key))
+    kept = database.read(_EVENTS, key) if found.workflow else [(step, epoch) for step, epoch, _ in rows]
+    ((claims,),) = database.read(_CLAIMS, key)  # the last: a worker may be at it meanwhile
     wrote = {version for _, _, version in rows} | {
         span.version for span in found.spans if span.version is not None
     }
@@ -105,25 +110,27 @@ def audit(database: Database, thread_id: str) -> tuple[Audit, Sequence[Span]] | 
         found.workflow,
         found.status,
         None if found.workflow else len(rows),
-        found.epochs,
+        claims,
         _redone(found.spans),
         sorted(wrote),
         in_doubt,
-        tuple(problems(found, [(step, epoch) for step, epoch, _ in rows], in_doubt)),
+        tuple(problems(found, kept, claims, in_doubt)),
     ), found.spans
 
 
-def problems(found: Story, steps: Sequence[tuple[int, int]], in_doubt: int) -> list[str]:
-    """What cannot be. steps: number and epoch of each checkpoint that is kept, in order."""
+def problems(found: Story, kept: Sequence[Row], claims: int, in_doubt: int) -> list[str]:
+    """What cannot be. kept: number and epoch of each step, or of each event of a workflow, in order. That
+    events are all there, to the end of what is done, is seen when they are read (LogCut)."""
     said = []
-    for (before, old), (step, epoch) in pairwise(steps):
-        if step != before + 1:
-            said.append(f"steps {before + 1} to {step - 1} are missing")
+    what = "event" if found.workflow else "step"
+    for (before, old), (number, epoch) in pairwise(kept):
+        if number != before + 1:
+            said.append(f"{what}s {before + 1} to {number - 1} are missing")
         if epoch < old:
-            said.append(f"step {step} was written under claim {epoch}, after one under claim {old}")
-    if steps and steps[-1][1] > found.epochs:
-        said.append(f"step {steps[-1][0]} is of claim {steps[-1][1]}, there were {found.epochs}")
-    if found.status == "done" and not steps and found.workflow is None:
+            said.append(f"{what} {number} was written under claim {epoch}, after one under claim {old}")
+    if kept and kept[-1][1] > claims:
+        said.append(f"{what} {kept[-1][0]} is of claim {kept[-1][1]}, there were {claims}")
+    if found.status == "done" and not kept:
         said.append("it is done and nothing is kept of it")
     if found.status == "done" and in_doubt:
         said.append(f"it is done and {in_doubt} effects have no answer")

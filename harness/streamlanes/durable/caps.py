@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from streamlanes.durable.database import Database, Row, Write
 from streamlanes.durable.errors import CapReached, DurableError
 from streamlanes.durable.fence import FENCE, fenced
-from streamlanes.durable.values import Lease
+from streamlanes.durable.values import MOST, Lease
 
 STORE = ""
 """The scope that is the whole store."""
@@ -85,8 +85,9 @@ class Caps:
         """
         if tokens is None and usd is None:
             raise DurableError(None, "a cap without a figure is none", "give tokens or dollars, or lift it")
-        if (tokens or 0) < 0 or not 0.0 <= (usd or 0.0) < float("inf"):
-            raise DurableError(None, f"no cap can be {tokens} tokens, {usd} USD", "give 0 or more")
+        if not 0 <= (tokens or 0) <= MOST or not 0.0 <= (usd or 0.0) < float("inf"):
+            what = f"no cap can be {tokens} tokens, {usd} USD"
+            raise DurableError(None, what, f"give 0 or more, tokens up to {MOST:,}")
         row = {"scope": scope, "tokens": tokens, "usd": usd}
         return self._database.submit(Write(None, ((_SET, row), (_REOPEN, {})), lambda done: done[1].changed))
 

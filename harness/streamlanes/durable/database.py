@@ -23,6 +23,7 @@ class Dialect:
     now: the shared clock, in seconds. blob, real: names of types.
     share: locks the rows a statement reads against a change by others until the transaction ends.
     skip: likewise, and leaves out rows that others have locked.
+    alone: a statement: a transaction that runs it waits for the end of any other that did.
     """
 
     name: str
@@ -31,10 +32,18 @@ class Dialect:
     real: str
     share: str
     skip: str
+    alone: str
 
     def fill(self, template: str) -> str:
         """A template's SQL."""
-        return template.format(now=self.now, blob=self.blob, real=self.real, share=self.share, skip=self.skip)
+        return template.format(
+            now=self.now,
+            blob=self.blob,
+            real=self.real,
+            share=self.share,
+            skip=self.skip,
+            alone=self.alone,
+        )
 
 
 @dataclass(frozen=True, slots=True)

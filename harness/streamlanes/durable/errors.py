@@ -48,6 +48,10 @@ class NewerVersion(DurableError):
     """Written by a newer version than reads it."""
 
 
+class NoStore(DurableError):
+    """No tables of ours are where a store was named."""
+
+
 class Corrupt(DurableError):
     """The database cannot be what was written."""
 

@@ -27,10 +27,12 @@ _FINISH = """UPDATE executions SET status = 'done', token = '', expires = 0, end
 WHERE thread_id = :thread_id AND token = :token
 AND EXISTS (SELECT 1 FROM events WHERE thread_id = :thread_id AND number = :number AND kind = 'ended')"""
 _WHOSE = "SELECT epoch FROM events WHERE thread_id = :thread_id AND number = :number"
-_READ = f"SELECT {_COLUMNS} FROM events WHERE thread_id = :thread_id ORDER BY number"
+# The status comes in the same statement: read apart, an execution that ends meanwhile would look cut.
+_READ = f"""SELECT {_COLUMNS}, (SELECT status FROM executions WHERE thread_id = :thread_id)
+FROM events WHERE thread_id = :thread_id ORDER BY number"""
 _COUNT = "SELECT count(*) FROM events WHERE thread_id = :thread_id"
-_ADOPT = """INSERT INTO executions (thread_id, status, owner, token, epoch, expires, lease_s)
-VALUES (:thread_id, :status, '', '', :epoch, 0, 0) ON CONFLICT DO NOTHING"""
+_ADOPT = """INSERT INTO executions (thread_id, status, owner, token, epoch, expires, lease_s, version, ended)
+VALUES (:thread_id, :status, '', '', :epoch, 0, 0, :version, :ended) ON CONFLICT DO NOTHING"""
 _PUT = f"""INSERT INTO events (thread_id, {_COLUMNS})
 VALUES (:thread_id, :number, :call, :kind, :name, :data, :at, :epoch)"""
 
@@ -75,17 +77,19 @@ class Events:
 
     def read(self, thread_id: str) -> list[Event]:
         """A log from its beginning; empty for a workflow that was never there. Raises LogCut where
-        events are missing, or are of a kind that this version does not know."""
+        events are missing, the last of an execution that is done among them, or are of a kind that this
+        version does not know."""
         events: list[Event] = []
-        for number, call, kind, name, data, at_s, epoch in self._database.read(
-            _READ, {"thread_id": thread_id}
-        ):
+        rows = self._database.read(_READ, {"thread_id": thread_id})
+        for number, call, kind, name, data, at_s, epoch, _ in rows:
             if number != len(events) + 1:
                 raise _cut(thread_id, f"event {len(events) + 1} of its log is missing")
             known = _KINDS.get(kind)
             if known is None:
                 raise _cut(thread_id, f"event {number} of its log is of the unknown kind {kind[:40]!r}")
             events.append(Event(number, call, known, name, data, at_s, epoch))
+        if events and rows[-1][-1] == "done" and events[-1].kind is not Kind.ENDED:
+            raise _cut(thread_id, f"it is done, and the end of its log is missing, after event {len(events)}")
         return events
 
     def append(self, lease: Lease, events: Sequence[Event], *, last: bool = False) -> "Future[None]":
@@ -106,13 +110,16 @@ class Events:
 
         return self._database.submit(Write(lease.thread_id, tuple(statements), answer))
 
-    def adopt(self, thread_id: str, events: Sequence[Event]) -> "Future[None]":
-        """Put a whole log, of another store, where there is none. Raises DurableError where there is one."""
-        done = bool(events) and events[-1].kind is Kind.ENDED
+    def adopt(self, thread_id: str, version: int, events: Sequence[Event]) -> "Future[None]":
+        """Put a whole log, of another store, where there is none; its execution stays on `version`. Raises
+        DurableError where there is one."""
+        end = events[-1] if events and events[-1].kind is Kind.ENDED else None
         owned = {
             "thread_id": named(thread_id),
-            "status": "done" if done else "open",
+            "status": "done" if end else "open",
             "epoch": max((event.epoch for event in events), default=0),
+            "version": version,
+            "ended": float(end.at_s) if end else 0.0,
         }
 
         def do(transaction: Transaction) -> None:

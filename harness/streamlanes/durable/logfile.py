@@ -1,19 +1,22 @@
-"""A log as JSON Lines: a head that says how many events follow and what they add up to, then one a line.
+"""A log as JSON Lines: a head that says whose events follow and what all adds up to, then an event a line.
 
-So a file that was cut, anywhere, is told from a whole one, and nothing of it is taken.
+So a file that was cut or changed, anywhere, is told from a whole one, and nothing of it is taken.
 """
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from streamlanes.durable.errors import LogCut, NewerVersion
+from streamlanes.durable.errors import DurableError, LogCut, NewerVersion
 from streamlanes.durable.events import Event, Kind
-from streamlanes.durable.values import named
+from streamlanes.durable.values import MOST, named
 
-SCHEMA = "streamlanes.log/1"
+SCHEMA = "streamlanes.log/2"
+WITHOUT_VERSION = "streamlanes.log/1"
+"""Its head named no runtime version and was not in the sum: where such a log may go on, it does not say."""
 MOST_CHARACTERS = 16_000_000
 """No line is that long."""
 _REMEDY = "export it again; nothing was taken"
@@ -21,23 +24,24 @@ _REMEDY = "export it again; nothing was taken"
 
 @dataclass(frozen=True)
 class Exported:
-    """A whole log out of a file."""
+    """A whole log, out of its store. version: the runtime that its execution stays on."""
 
     thread_id: str
+    version: int
     events: Sequence[Event]
 
 
-def export_lines(thread_id: str, events: Sequence[Event]) -> Iterator[str]:
+def export_lines(log: Exported) -> Iterator[str]:
     """The lines of a log, each with its line end."""
-    lines = [_line(_as_object(event)) for event in events]
-    head = {"schema": SCHEMA, "thread_id": thread_id, "events": len(lines), "sha256": _digest(lines)}
-    yield _line(head)
+    lines = [_line(_as_object(event)) for event in log.events]
+    head = {"schema": SCHEMA, "thread_id": log.thread_id, "version": log.version, "events": len(lines)}
+    yield _line({**head, "sha256": _digest(head, lines)})
     yield from lines
 
 
 def import_lines(lines: Iterable[str]) -> Exported:
     """A log out of its lines. Raises LogCut where it is not whole or was changed, NewerVersion for a
-    schema of a newer version."""
+    schema of a newer version, DurableError for one that says too little."""
     rest = iter(lines)
     head = _head(next(rest, ""))
     thread_id, wanted = str(head["thread_id"]), int(head["events"])
@@ -53,9 +57,9 @@ def import_lines(lines: Iterable[str]) -> Exported:
         events.append(event)
     if len(events) < wanted:
         raise _cut(thread_id, f"it is cut after line {len(events) + 1}: {len(events)} of {wanted} events")
-    if _digest(kept) != head["sha256"]:
-        raise _cut(thread_id, "its events are not those that were exported")
-    return Exported(thread_id, events)
+    if _digest({name: value for name, value in head.items() if name != "sha256"}, kept) != head["sha256"]:
+        raise _cut(thread_id, "its head or its events are not those that were exported")
+    return Exported(thread_id, int(head["version"]), events)
 
 
 def _head(line: str) -> dict[str, Any]:
@@ -63,11 +67,15 @@ def _head(line: str) -> dict[str, Any]:
     schema = found.get("schema") if found else None
     if found is None or not isinstance(schema, str) or not schema.startswith("streamlanes.log/"):
         raise LogCut(None, "the file does not begin like an exported log", "name a file that `export` wrote")
+    if schema == WITHOUT_VERSION:
+        what = f"a log of schema {schema!r} does not say which runtime version it stays on"
+        raise DurableError(None, what, _REMEDY)
     if schema != SCHEMA:
         what = f"the log is of schema {schema[:40]!r}, this reads {SCHEMA}"
         raise NewerVersion(None, what, "read it with the version that wrote it")
-    kinds = {"thread_id": str, "events": int, "sha256": str}
-    if not all(isinstance(found.get(name), kind) for name, kind in kinds.items()):
+    kinds = {"thread_id": str, "version": int, "events": int, "sha256": str}
+    whole = all(isinstance(found.get(name), kind) for name, kind in kinds.items())
+    if not whole or not 1 <= found["version"] <= MOST:
         raise LogCut(None, "the head of the log is not whole", _REMEDY)
     named(str(found["thread_id"]))
     return found
@@ -99,9 +107,11 @@ def _event(line: str, number: int) -> Event | None:
             float(found["at_s"]),
             int(found["epoch"]),
         )
-    except (AssertionError, KeyError, TypeError, ValueError):
+        f"{event.call}{event.name}{event.data}".encode()  # half a character is a ValueError
+    except (AssertionError, KeyError, TypeError, ValueError, OverflowError):
         return None
-    return event if event.number == number else None
+    can_be = event.number == number and 0 <= event.epoch <= MOST and math.isfinite(event.at_s)
+    return event if can_be else None
 
 
 def _object(line: str) -> dict[str, Any] | None:
@@ -114,8 +124,9 @@ def _object(line: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _digest(lines: Sequence[str]) -> str:
-    whole = hashlib.sha256()
+def _digest(head: dict[str, Any], lines: Sequence[str]) -> str:
+    """Of the head without its sum, and of the events."""
+    whole = hashlib.sha256(_line(head).encode())
     for line in lines:
         whole.update(line.encode())
     return whole.hexdigest()

@@ -24,13 +24,26 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from streamlanes.durable.backoff import Backoff
 from streamlanes.durable.database import Counts, Dialect, Done, Params, Request, Row, Work, Write
-from streamlanes.durable.errors import Closed, DurableError, Forked, Full, NewerVersion, Unreachable
+from streamlanes.durable.errors import (
+    Closed,
+    DurableError,
+    Forked,
+    Full,
+    NewerVersion,
+    NoStore,
+    Unreachable,
+)
 from streamlanes.durable.points import Point, reach
 from streamlanes.durable.tables import SCHEMA_VERSION, laying
 from streamlanes.durable.writer import GROUP, Failed, GroupCommit, finish
 
 T = TypeVar("T")
 Connection = psycopg.Connection[Any]
+
+_LOCK = 0x5354524D
+"""Advisory lock that makes the tables once, however many workers start together."""
+_ALONE = 0x5354524E
+"""Advisory lock of Dialect.alone."""
 
 DIALECT = Dialect(
     name="postgres",
@@ -39,6 +52,7 @@ DIALECT = Dialect(
     real="DOUBLE PRECISION",
     share=" FOR SHARE",
     skip=" FOR UPDATE SKIP LOCKED",
+    alone=f"SELECT pg_advisory_xact_lock({_ALONE})",
 )
 CONNECTIONS = 4
 PATIENCE_S = 60.0
@@ -49,8 +63,10 @@ rows from everybody."""
 OPENING_S = 5.0
 """How long it may be away when a store is opened: whoever opens it is there to be told."""
 AGAIN = Backoff(first_s=0.1, most_s=1.0)
-_LOCK = 0x5354524D
-"""Advisory lock that makes the tables once, however many workers start together."""
+
+_OURS = """SELECT count(*) FROM information_schema.columns
+WHERE table_schema = %s AND table_name = 'executions' AND column_name IN ('thread_id', 'epoch')"""
+"""2 in a store, of any version."""
 
 LOST = (psycopg.OperationalError, psycopg.InterfaceError, pg.IdleInTransactionSessionTimeout)
 """Errors after which the same may be tried again: no connection, or one that was taken away."""
@@ -63,6 +79,7 @@ logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # its words
 class Postgres:
     """One schema of one PostgreSQL database.
 
+    make: make schema and tables where there are none; else that is NoStore, and nothing is made.
     group: most requests in a commit, heartbeats aside; 1 commits each by itself.
     connections: most connections of this process. patience_s: see PATIENCE_S. sync_ms: how long the server
     waits before each flush of its log, which only its superuser may set.
@@ -73,6 +90,7 @@ class Postgres:
         dsn: str,
         *,
         schema: str = "streamlanes",
+        make: bool = True,
         group: int = GROUP,
         connections: int = CONNECTIONS,
         patience_s: float = PATIENCE_S,
@@ -85,7 +103,7 @@ class Postgres:
         self._texts: dict[str, bytes] = {}
         self._draw = random.Random()
         self._dsn, self._where = dsn, _without_password(dsn)
-        options = f"-c search_path={schema} -c idle_in_transaction_session_timeout={IDLE_S:g}s"
+        options = f"-c search_path={_as_option(schema)} -c idle_in_transaction_session_timeout={IDLE_S:g}s"
         if sync_ms:
             options += f" -c commit_siblings=0 -c commit_delay={round(sync_ms * 1000)}"
         self._knock(dsn, min(OPENING_S, patience_s), delays=bool(sync_ms))
@@ -98,7 +116,7 @@ class Postgres:
         )
         self._pool.open()
         try:
-            self._patiently(lambda connection: _lay(connection, schema), counted=False)
+            self._patiently(lambda connection: self._lay(connection, schema, make), counted=False)
         except BaseException:
             self._pool.close()
             raise
@@ -197,6 +215,28 @@ class Postgres:
                     raise self._away(error) from None
                 time.sleep(AGAIN.wait_s(attempt, self._draw))
 
+    def _lay(self, connection: Connection, schema: str, make: bool) -> None:
+        """Make the tables where they are not there yet, or of an older version."""
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            if make:
+                connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
+                connection.execute("CREATE TABLE IF NOT EXISTS tables (version BIGINT NOT NULL)")
+            elif connection.execute(_OURS, (schema,)).fetchone() != (2,):
+                what = f"schema {schema} of {self._where} is no store of streamlanes"
+                raise NoStore(None, what, "name another")
+            found = connection.execute("SELECT version FROM tables").fetchone()
+            version = found[0] if found else 0
+            if version > SCHEMA_VERSION:
+                what = f"schema {schema} has tables of version {version}, this is version {SCHEMA_VERSION}"
+                raise NewerVersion(None, what, "open it with the newer version that wrote it")
+            if version == SCHEMA_VERSION:
+                return
+            for template in laying(version):
+                connection.execute(DIALECT.fill(template).encode())
+            connection.execute("DELETE FROM tables")
+            connection.execute("INSERT INTO tables (version) VALUES (%s)", (SCHEMA_VERSION,))
+
     def _away(self, error: psycopg.Error) -> Unreachable:
         remedy = "start it, or name another"
         return Unreachable(None, f"no PostgreSQL at {self._where} ({_line(error)})", remedy)
@@ -262,28 +302,14 @@ class _Open:
         return self._run(self._connection, template, params)
 
 
-def _lay(connection: Connection, schema: str) -> None:
-    """Make the tables where they are not there yet, or of an older version."""
-    with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
-        connection.execute("CREATE TABLE IF NOT EXISTS tables (version BIGINT NOT NULL)")
-        found = connection.execute("SELECT version FROM tables").fetchone()
-        version = found[0] if found else 0
-        if version > SCHEMA_VERSION:
-            what = f"schema {schema} has tables of version {version}, this is version {SCHEMA_VERSION}"
-            raise NewerVersion(None, what, "open it with the newer version that wrote it")
-        if version == SCHEMA_VERSION:
-            return
-        for template in laying(version):
-            connection.execute(DIALECT.fill(template).encode())
-        connection.execute("DELETE FROM tables")
-        connection.execute("INSERT INTO tables (version) VALUES (%s)", (SCHEMA_VERSION,))
-
-
 def _done(cursor: psycopg.Cursor[Any]) -> Done:
     rows = cursor.fetchall() if cursor.description else ()
     return Done(max(0, cursor.rowcount), rows)
+
+
+def _as_option(schema: str) -> str:
+    """A schema's name, whatever is in it, within the options of a connection."""
+    return re.sub(r"([\s\\])", r"\\\1", sql.Identifier(schema).as_string(None))
 
 
 def _line(error: psycopg.Error) -> str:

@@ -18,7 +18,16 @@ from typing import Any, TypeVar
 
 from streamlanes.durable.backfill import LEFT_TO_THE_WRITER, Backfill
 from streamlanes.durable.database import Counts, Dialect, Done, Params, Request, Row, Work, Write
-from streamlanes.durable.errors import Closed, Corrupt, DurableError, Forked, Full, NewerVersion, Unreachable
+from streamlanes.durable.errors import (
+    Closed,
+    Corrupt,
+    DurableError,
+    Forked,
+    Full,
+    NewerVersion,
+    NoStore,
+    Unreachable,
+)
 from streamlanes.durable.points import Point, reach
 from streamlanes.durable.tables import SCHEMA_VERSION, laying
 from streamlanes.durable.values import Clock, boot_clock_s
@@ -26,7 +35,15 @@ from streamlanes.durable.writer import GROUP, Failed, GroupCommit, finish
 
 T = TypeVar("T")
 
-DIALECT = Dialect(name="sqlite", now=":now", blob="BLOB", real="REAL", share="", skip="")
+DIALECT = Dialect(
+    name="sqlite",
+    now=":now",
+    blob="BLOB",
+    real="REAL",
+    share="",
+    skip="",
+    alone="SELECT 1",  # every transaction that writes is, by BEGIN IMMEDIATE
+)
 PATIENCE_S = 60.0
 """How long another process may keep the file before a request fails."""
 BUSY_MS = 250
@@ -34,6 +51,8 @@ CACHE_KIB = 16384
 """Page cache: holds the index's hot pages of some thousands of executions."""
 OLDEST = (3, 35, 0)
 """The first SQLite with RETURNING."""
+_OURS = "SELECT count(*) FROM pragma_table_info('executions') WHERE name IN ('thread_id', 'epoch')"
+"""2 in a store, of any version."""
 
 
 class Synchronous(enum.StrEnum):
@@ -47,16 +66,18 @@ class Synchronous(enum.StrEnum):
 class SQLite:
     """One database file.
 
+    make: lay the tables where there are none; else that is NoStore, and the file is left as it is.
     group: most requests in a commit, heartbeats aside; 1 commits each by itself.
     max_bytes: the file's largest size; a write beyond it fails with Full.
     clock: what leases are measured with; every process of the file must read the same.
     vfs: name of a registered SQLite VFS to open the file through.
     """
 
-    def __init__(  # each is a choice of its own, all have defaults
+    def __init__(  # noqa: PLR0913  # each is a choice of its own, all have defaults
         self,
         path: Path | str,
         *,
+        make: bool = True,
         synchronous: Synchronous = Synchronous.FULL,
         group: int = GROUP,
         max_bytes: int | None = None,
@@ -74,10 +95,12 @@ class SQLite:
         self._vfs = vfs
         self._reading = threading.Lock()
         self._closed = False
+        if not make and not self.path.is_file():
+            raise NoStore(None, f"no store at {self.path}", "name another file")
         if sqlite3.sqlite_version_info < OLDEST:
             what = f"SQLite {sqlite3.sqlite_version} is too old"
             raise DurableError(None, what, "use a Python with SQLite 3.35 or newer")
-        self._writer = self._opened(synchronous, max_bytes)
+        self._writer = self._opened(make, synchronous, max_bytes)
         self._reader = self._connection()
         self._backfill = Backfill(self._connection())
         self._group = GroupCommit(self._commit, group)
@@ -114,10 +137,12 @@ class SQLite:
             what = f"{self.path} was opened by process {self._pid}, before a fork"
             raise Forked(execution, what, "open the store again in each process")
 
-    def _opened(self, synchronous: Synchronous, max_bytes: int | None) -> sqlite3.Connection:
+    def _opened(self, make: bool, synchronous: Synchronous, max_bytes: int | None) -> sqlite3.Connection:
         """The writer's connection, with the tables there."""
         made = self._connection()
         try:
+            if not make:
+                self._see_that_it_is_ours(made)
             self._prepare(made, synchronous, max_bytes)
         except sqlite3.Error as error:
             made.close()
@@ -126,6 +151,13 @@ class SQLite:
             made.close()
             raise
         return made
+
+    def _see_that_it_is_ours(self, made: sqlite3.Connection) -> None:
+        """Before anything is written: what is somebody else's is not even set to a write-ahead log."""
+        found: list[Row] = []
+        self._patiently(lambda: found.extend(made.execute(_OURS).fetchall()))
+        if found != [(2,)]:
+            raise NoStore(None, f"{self.path} is no store of streamlanes", "name another file")
 
     def _prepare(self, made: sqlite3.Connection, synchronous: Synchronous, max_bytes: int | None) -> None:
         self._patiently(lambda: made.execute("PRAGMA journal_mode = WAL"))

@@ -12,6 +12,9 @@ RUNTIME_VERSION = 1
 MAX_NAME = 200
 """Longest thread_id, in characters."""
 
+MOST = 2**63 - 1
+"""Largest whole number that a column of the tables holds."""
+
 Clock = Callable[[], float]
 """Seconds on a clock that every worker of a store reads alike."""
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from streamlanes.durable.database import Database, Row, Transaction, Work
 from streamlanes.durable.errors import DurableError
+from streamlanes.durable.values import MOST
 
 VERSION_OF = "coalesce((SELECT version FROM versions WHERE starts <= :at AND ends > :at), :version)"
 """The version of a new execution; :version where no shares were ever set."""
@@ -93,6 +94,8 @@ class Versions:
         now_s = self._now()
 
         def do(transaction: Transaction) -> None:
+            # Two that read before either wrote would both give the same part of the line away.
+            transaction.run("{alone}", {})
             before = {row[0]: row for row in transaction.run(_READ, {}).rows}
             there = {version for (version,) in transaction.run(_THERE, {}).rows}
             starts = 0.0
@@ -174,10 +177,12 @@ def _closed(before: Row | None, now_s: float) -> float:
 
 
 def _checked(shares: Mapping[int, float]) -> None:
-    wrong = [version for version, share in shares.items() if version < 1 or not 0.0 <= share <= 1.0]
+    wrong = [
+        version for version, share in shares.items() if not 1 <= version <= MOST or not 0.0 <= share <= 1.0
+    ]
     if wrong:
         what = f"version {wrong[0]} cannot have a share of {shares[wrong[0]]:g}"
-        raise DurableError(None, what, "number versions from 1 and give shares from 0 to 1")
+        raise DurableError(None, what, f"number versions from 1 to {MOST:,} and give shares from 0 to 1")
     total = sum(shares.values())
     if abs(total - 1.0) > _CLOSE_TO_ONE:
         what = f"the shares of new executions add up to {total:g}"
