@@ -1,6 +1,8 @@
 """The words of chaos and effects."""
 
-from streamlanes import durable_lines
+import typer
+
+from streamlanes import durable_cli, durable_lines
 from streamlanes.chaos.cells import CellsKilled
 from streamlanes.chaos.plan import Control, Counts, How, Kill, Recovery, Scenario, Trial, Verdict
 from streamlanes.durable.points import Point
@@ -82,6 +84,12 @@ def test_killed_runs_are_a_line():
     assert not few.passed
     (line,) = durable_lines.cells_lines(few)
     assert line.endswith("; 10 kills were wanted, but runs ended before: no such profile")
+
+
+def test_the_help_of_chaos_names_every_scenario():
+    chaos = typer.main.get_command(durable_cli.app).commands["chaos"]
+    (option,) = [each for each in chaos.params if each.name == "scenario"]
+    assert option.help == f"What workers do: {', '.join(Scenario)}, by comma."
 
 
 def test_scenarios_are_named_and_their_own_counts_shown():

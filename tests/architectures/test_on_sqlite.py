@@ -1,7 +1,9 @@
 """The architectures that SQLite is enough for, and what each has of its own."""
 
 import asyncio
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from architecture_checks import ArchitectureChecks, Steps, carried, grounds
 from streamlanes.architectures.actors import Actors
 from streamlanes.architectures.claims import Claims
 from streamlanes.architectures.queue import Queue
-from streamlanes.durable.architecture import Architecture, Made
+from streamlanes.durable.architecture import Architecture, Grounds, Made
 from streamlanes.durable.architectures import ARCHITECTURES, open_architecture
 from streamlanes.durable.looping import Looping
 from streamlanes.durable.sqlite import SQLite, Synchronous
@@ -103,6 +105,51 @@ def test_what_a_dead_process_had_claimed_is_done_by_another(tmp_path: Path):
     assert set(steps.begun) == {(number, step) for number in range(3) for step in (1, 2)}
     assert found.facts["redelivered"] == 3
     assert dict(found.left) == dict.fromkeys(range(3), 3)
+
+
+def test_the_claim_of_a_job_whose_step_is_longer_is_renewed(tmp_path: Path):
+    """The clock of the store goes on only within the step: three claims long, and half of one at a time."""
+    now_s, visible_s = [1000.0], 0.06
+
+    class Clocked(Grounds):
+        def open_database(self) -> SQLite:
+            return SQLite(self.where, synchronous=Synchronous.NORMAL, clock=lambda: now_s[0])
+
+    where = Clocked(
+        where=str(tmp_path / "s.db"), executions=2
+    )  # so that there is a place for who would claim it again
+
+    def left_s() -> float:
+        with closing(sqlite3.connect(where.where)) as read:
+            ((due,),) = read.execute("SELECT due FROM queue_jobs").fetchall()
+        return due - now_s[0]
+
+    class Long(Steps):
+        async def work(self, execution: int, step: int) -> Made:
+            for _ in range(6 if step == 1 else 0):
+                now_s[0] += visible_s / 2
+                for _ in range(1000):  # a second or so, where nobody renews it
+                    if left_s() > 0.75 * visible_s:
+                        break
+                    await asyncio.sleep(0.001)
+            return await super().work(execution, step)
+
+    steps = Long([3])
+    found = carried(Queue(where, visible_s=visible_s, poll_s=0.01), steps)
+    assert steps.begun == {(0, 0): 1, (0, 1): 1, (0, 2): 1}
+    assert found.facts["redelivered"] == 0
+
+
+def test_a_claim_is_renewed_by_whoever_has_it(claims: Claims):
+    claims.put(7).result()
+    (lapsed,) = claims.claim(1, -1.0).result()
+    claims.renew([lapsed], 600.0).result()
+    assert claims.claim(1, 600.0).result() == [], "it was nobody else's yet"
+    claims.renew([lapsed], -1.0).result()
+    (now,) = claims.claim(1, -1.0).result()
+    claims.renew([lapsed], 600.0).result()
+    (after,) = claims.claim(1, 600.0).result()
+    assert (now.times, after.times) == (2, 3)
 
 
 def test_actors_are_two_agents_an_execution_and_three_transactions_a_step(tmp_path: Path):

@@ -19,6 +19,7 @@ from streamlanes.durable.errors import LeaseLost
 LONG_S = 600.0
 GROUPS = {"a": ["a0", "a1", "a2"], "b": ["b0", "b1"]}
 NOTHING = Reply((), None)
+_PLACED = "SELECT name, team, admin FROM agents"
 
 
 def queue_of(database: Database) -> AgentQueue:
@@ -110,6 +111,30 @@ class AgentChecks:
         assert queue.post("a0", "hello", "k").result()
         assert queue.enroll(GROUPS).result() == 0, "who is there stays"
         assert queue.enroll({"c": ["c0", "c1"]}).result() == 2
+
+    @pytest.mark.parametrize(
+        ("groups", "line"),
+        [
+            ({"c": ["c0", "a0"]}, "a0 is in group a and was named in group c; leave it where it is"),
+            ({"a": ["x", "a0"]}, "group a has its admin a0 and was given x; name a0 first"),
+            ({"a": ["a1", "a0"]}, "group a has its admin a0 and was given a1; name a0 first"),
+            ({"a": ["x", "y"]}, "group a has its admin a0 and was given x; name a0 first"),
+            (
+                {"d": ["d0", "d1"], "b": ["b1", "b0"]},
+                "group b has its admin b0 and was given b1; name b0 first",
+            ),
+        ],
+    )
+    def test_who_is_there_stays_in_its_group_and_a_group_has_one_admin(
+        self, database: Database, groups: dict[str, list[str]], line: str
+    ):
+        queue = queue_of(database)
+        with pytest.raises(AgentError) as error:
+            queue.enroll(groups).result()
+        assert str(error.value) == f"the agents: {line}"
+        placed = {(team, name): admin for name, team, admin in database.read(_PLACED, {})}
+        assert placed == {("a", "a0"): 1, ("a", "a1"): 0, ("a", "a2"): 0, ("b", "b0"): 1, ("b", "b1"): 0}
+        assert queue.enroll({"a": ["a0", "x"]}).result() == 1, "a group may grow"
 
     def test_a_key_brings_one_message(self, database: Database):
         queue = queue_of(database)

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from executions_made import EXECUTIONS, STEPS, made
+from executions_made import EXECUTIONS, SAID, STEPS, made
 from facts_made import MS
 from streamlanes.cells import Axes, Cell, check
 from streamlanes.durable.architectures import ARCHITECTURES
@@ -17,6 +17,7 @@ from streamlanes.lanes import lane
 from streamlanes.lanes.durable import LANE
 from streamlanes.lanes.durable_asks import STORES
 from streamlanes.profile_files import load, parse
+from streamlanes.provider.behaviour import Behaviour
 from streamlanes.record import Record, StatusName
 from streamlanes.recording import record
 from streamlanes.report import style
@@ -81,6 +82,12 @@ def test_what_is_so_anyway_makes_no_other_cell():
     [
         ({"store": "sqlite"}, "unknown store 'sqlite'"),
         ({"architecture": "checkpoint"}, "did you mean 'checkpoints'"),
+        (
+            {"architecture": "rows", "store": "sqlite-normal"},
+            "rows has no store sqlite-normal; it is for postgres: add --set store=postgres",
+        ),
+        ({"architecture": "rows", "store": None}, "rows has no store sqlite-full; it is for postgres: add"),
+        ({"architecture": "queue", "store": "none"}, "sqlite, postgres: add --set store=sqlite-normal"),
         ({"sync_ms": 101}, "sync_ms is 101; it must be from 0 to 100"),
         ({"steps": 0}, "steps is 0; it must be from 1"),
         ({"tokens": 5}, "tokens means nothing to steps that do nothing; name a client"),
@@ -139,10 +146,28 @@ def test_several_architectures_are_told_apart_by_what_breaks_first():
     assert not any("holds" in each for each in LANE.answer([recorded()])), "one has nothing to be told from"
 
 
-@pytest.mark.parametrize("name", ["architectures", "storm"])
-def test_the_profiles_hold_every_architecture_to_the_same(name: str):
+def test_a_storm_in_which_nothing_can_hold_says_so():
+    asked = cell(client="streams", architecture="queue", retry="at-once")
+    found = made(interpreter={**SAID, "calls_made": 1600})
+    ways = [
+        record(msgspec.structs.replace(each, provider=Behaviour(limit_per_s=0.5)), LANE, {}, found)
+        for each in (asked, cell(client="streams", retry="at-once"))
+    ]
+    assert LANE.answer is not None
+    said = [each for each in LANE.answer(ways) if "none can hold" in each]
+    start = (
+        "        none can hold 4: the provider lets 0.50 calls a second through, and 0.90 of the ideal pace"
+    )
+    assert [each.startswith(start) for each in said] == [True]
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("architectures", {10, 50, 100, 200, 500, 1000}), ("storm", {200})]
+)
+def test_the_profiles_hold_every_architecture_to_the_same(name: str, sizes: set[int]):
     cells = load(name).expand()
-    assert {each.axes.architecture or "checkpoints" for each in cells} >= {"queue", "actors", "rows"}
+    assert {each.axes.architecture for each in cells} == {"replay", "queue", "actors", "rows"}
+    assert {each.calls for each in cells} == sizes
     for each in cells:
         check(each)
     by_way: dict[str | None, set[str]] = {}

@@ -1,9 +1,11 @@
 """What executions are held to, and what is said of the first break."""
 
+import msgspec
 import pytest
 
 from records import record
-from streamlanes.lanes.slo import Held, broken, held, line
+from streamlanes.lanes.durable import LANE
+from streamlanes.lanes.slo import SLOS, Held, broken, held, line, out_of_reach
 from streamlanes.record import FlagName, Record, StatusName
 
 GOOD = {
@@ -11,6 +13,8 @@ GOOD = {
     "durable.duplicated": 0,
     "counts.job_error": 0,
     "counts.unfinished": 0,
+    "counts.cancelled": 0,
+    "counts.unaccounted_calls": 0,
     "durable.ack_ms.p99": 12.0,
     "durable.of_ideal": 0.97,
 }
@@ -28,6 +32,9 @@ def of(calls: int, repetition: int = 1, status: StatusName = StatusName.OK, **ch
         ({"durable__lost": 1234}, ["1,234 steps lost"]),
         ({"durable__duplicated": 1}, ["1 steps duplicated"]),
         ({"counts__job_error": 7}, ["7 executions failed"]),
+        ({"counts__unfinished": 3}, ["3 executions unfinished"]),
+        ({"counts__cancelled": 2}, ["2 executions cancelled"]),
+        ({"counts__unaccounted_calls": 1}, ["1 executions never begun"]),
         ({"durable__ack_ms__p99": 182.4}, ["acknowledged within 182 ms at p99 (100 at most)"]),
         ({"durable__ack_ms__p99": 100.0}, []),
         ({"durable__of_ideal": 0.714}, ["0.71 of the ideal pace (0.90 at least)"]),
@@ -42,6 +49,13 @@ def test_each_bound_is_broken_by_its_figure_and_the_gravest_is_first(
     changes: dict[str, object], said: list[str]
 ):
     assert broken(of(10, **changes)) == said
+
+
+def test_every_way_in_which_an_execution_does_not_end_breaks_a_bound():
+    """What a record counts of executions, but how many there were and how many ended well."""
+    counted = {each.path for each in LANE.metrics if each.path.startswith("counts.")}
+    ends = counted - {"counts.calls", "counts.started", "counts.ok"}
+    assert {each.path for each in SLOS if each.path.startswith("counts.")} == ends
 
 
 def test_a_cell_without_acknowledgements_holds_nothing():
@@ -82,3 +96,18 @@ def test_most_repetitions_decide_and_what_did_not_run_does_not():
     assert held("q", [of(10, 1, **slow), of(10, 2, **slow), of(10, 3)]).breaks_at == 10
     none = held("q", [of(10, status=StatusName.UNSUPPORTED)])
     assert (none, line(none)) == (Held("q", 0, None, ()), "q did not run")
+
+
+def limited(limit_per_s: float | None, calls: int = 200, **changes: object) -> Record:
+    made = of(calls, **changes)
+    table = {} if limit_per_s is None else {"limit_per_s": limit_per_s}
+    return msgspec.structs.replace(made, cell=msgspec.structs.replace(made.cell, provider=table))
+
+
+def test_a_pace_that_the_provider_does_not_let_through_is_said_to_be_out_of_reach():
+    at_once = limited(90, work__per_s=60.0, durable__of_ideal=0.3)  # ideal: 200 a second
+    assert out_of_reach([limited(90, durable__of_ideal=None), at_once, limited(90, 500)]) == (
+        "none can hold 200: the provider lets 90 calls a second through, and 0.90 of the ideal pace is 180"
+    )
+    assert out_of_reach([limited(None, work__per_s=60.0, durable__of_ideal=0.3)]) is None
+    assert out_of_reach([limited(180, work__per_s=60.0, durable__of_ideal=0.3)]) is None

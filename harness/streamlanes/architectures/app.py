@@ -10,7 +10,8 @@ workers of any other process would: all hear of a row that begins, and one of th
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import secrets
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import asdict
 from typing import Any
 
@@ -33,6 +34,9 @@ UNREAD = 10_000
 
 Heard = AsyncIterator[str]
 """Notifications' texts, as PostgreSQL tells them."""
+
+Watch = Callable[["asyncio.Task[None]"], None]
+"""Is given every task of the app: one that ends with an error is for the app to end with."""
 
 
 class Hall:
@@ -68,20 +72,31 @@ class Hall:
 class Carriers:
     """The workers. conflicts: changes that came second, races for what began included."""
 
-    def __init__(self, rows: Rows, steps: Steps, waits: Waits, quiet_s: float = QUIET_S) -> None:
+    def __init__(
+        self, rows: Rows, steps: Steps, waits: Waits, watch: Watch, quiet_s: float = QUIET_S
+    ) -> None:
         self.conflicts = 0
         self._rows = rows
         self._steps = steps
         self._waits = waits
+        self._watch = watch
         self._quiet_s = quiet_s
         self._going: set[asyncio.Task[None]] = set()
+        self._ending: dict[int, asyncio.Task[Any] | None] = {}
+
+    def begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Have something done until they stop."""
+        task = asyncio.create_task(work)
+        self._going.add(task)
+        task.add_done_callback(self._going.discard)
+        self._watch(task)
 
     def race(self, row: Row) -> None:
-        """All workers hear of a row."""
+        """All workers hear of a row. Their names are new in each race: it may be the second for the same
+        row, or one of several in as many processes, and then a name that comes again would win both."""
+        token = secrets.token_hex(8)
         for number in range(WORKERS):
-            task = asyncio.create_task(self._carry_on(row, f"worker-{number}"))
-            self._going.add(task)
-            task.add_done_callback(self._going.discard)
+            self.begin(self._carry_on(row, f"worker-{number} {token}"))
 
     async def sweep(self) -> None:
         """Take up what nobody works on, again and again."""
@@ -89,6 +104,12 @@ class Carriers:
             for row in await asyncio.to_thread(self._rows.quiet, self._quiet_s):
                 self.race(row)
             await asyncio.sleep(SWEEP_S)
+
+    async def settled(self, execution: int) -> None:
+        """Wait until the worker knows that kept its last step: PostgreSQL tells all of the end at once, and
+        the worker may be the last to hear of it."""
+        if (task := self._ending.get(execution)) is not None:
+            await asyncio.wait([task])
 
     async def stop(self) -> None:
         """Leave everything where it is."""
@@ -106,10 +127,14 @@ class Carriers:
             except Exception:  # whoever began it is told that it failed
                 await self._waits.result(self._rows.fail(row))
                 return
+            if made.last:
+                self._ending[row.execution] = asyncio.current_task()
             row = await self._waits.result(self._rows.keep(row, state, last=made.last))
             if row is not None:
                 self._steps.kept(row.execution, row.step - 1)
         self.conflicts += row is None
+        if self._ending.get(seen.execution) is asyncio.current_task():
+            del self._ending[seen.execution]
 
 
 def make_app(
@@ -127,13 +152,11 @@ def make_app(
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        going = [asyncio.create_task(hear()), asyncio.create_task(carriers.sweep())]
+        carriers.begin(hear())
+        carriers.begin(carriers.sweep())
         try:
             yield
         finally:
-            for task in going:
-                task.cancel()
-            await asyncio.gather(*going, return_exceptions=True)
             await carriers.stop()
 
     app = FastAPI(lifespan=lifespan, openapi_url=None)

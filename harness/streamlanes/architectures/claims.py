@@ -7,7 +7,7 @@ comes second finds the note, changes nothing, and is told so.
 """
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -49,6 +49,8 @@ UPDATE queue_jobs SET token = :token, due = {now} + :visible_s, deliveries = del
 WHERE (execution, step) IN (SELECT execution, step FROM picked)
 AND NOT EXISTS (SELECT 1 FROM queue_jobs WHERE token = :token)"""
 _CLAIMED = "SELECT execution, step, deliveries FROM queue_jobs WHERE token = :token ORDER BY execution, step"
+_RENEW = """UPDATE queue_jobs SET due = {now} + :visible_s
+WHERE execution = :execution AND step = :step AND token = :token"""
 
 _NOTE = """INSERT INTO queue_consumed (execution, step, token)
 VALUES (:execution, :step, :token) ON CONFLICT DO NOTHING"""
@@ -111,6 +113,19 @@ class Claims:
             return [Delivery(execution, step, token, times) for execution, step, times in done[1].rows]
 
         return self._database.submit(Write(None, ((_CLAIM, asked), (_CLAIMED, {"token": token})), answer))
+
+    def renew(self, deliveries: Iterable[Delivery], visible_s: float) -> "Future[None]":
+        """Keep jobs away from others for `visible_s` from now; those that others have by now stay theirs."""
+        jobs = [
+            {
+                "execution": each.execution,
+                "step": each.step,
+                "token": each.token,
+                "visible_s": float(visible_s),
+            }
+            for each in deliveries
+        ]
+        return self._database.submit(Write(None, tuple((_RENEW, job) for job in jobs), lambda _: None))
 
     def consume(self, delivery: Delivery, state: bytes, *, last: bool) -> "Future[bool]":
         """Keep a job's state, and with it put the next job there, unless it is the last; answered with

@@ -30,11 +30,11 @@ class Endings:
             ending.set_exception(error)
 
     def watch(self, task: "asyncio.Task[Any]") -> None:
-        """End all, now and later, with what ends this task, unless it is cancelled."""
+        """End all, now and later, with what ends this task first of those watched, unless it is cancelled."""
         task.add_done_callback(self._ended)
 
     def _ended(self, task: "asyncio.Task[Any]") -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._broken = error
+            self._broken = self._broken or error  # the others follow from the first
             for execution in list(self._waiting):
                 self.over(execution, error)

@@ -12,9 +12,11 @@ from streamlanes.durable.state import encode
 from streamlanes.durable.waits import Waits
 
 VISIBLE_S = 30.0
-"""How long a job is kept from others: longer than a step may take, or its work is done twice."""
+"""How long a job is kept from others, unless its consumer lives to renew that."""
 POLL_S = 0.1
 """How soon a job is seen that another process put there, or whose consumer died."""
+LOOKS = 3
+"""At what is worked on, in the time that a claim lasts: the first that finds a job may come two thirds in."""
 
 
 class Queue:
@@ -39,9 +41,10 @@ class Queue:
         self._steps, self._waits = steps, waits
         self._endings = Endings()
         self._bell = Bell()
-        self._consumers: set[asyncio.Task[None]] = set()
-        self._claiming = asyncio.create_task(self._claim())
-        self._endings.watch(self._claiming)
+        self._consumers: dict[asyncio.Task[None], Delivery] = {}
+        self._beside = [asyncio.create_task(each) for each in (self._claim(), self._renew())]
+        for task in self._beside:
+            self._endings.watch(task)
 
     async def run(self, execution: int) -> None:
         """Put the first job there and wait until the last one is consumed."""
@@ -64,7 +67,7 @@ class Queue:
 
     async def stop(self) -> None:
         """End the consumers; what they have comes again when their claims lapse."""
-        going = [self._claiming, *self._consumers]
+        going = [*self._beside, *self._consumers]
         for task in going:
             task.cancel()
         await asyncio.gather(*going, return_exceptions=True)
@@ -82,9 +85,20 @@ class Queue:
                 for delivery in await self._waits.result(self._claims.claim(free, self._visible_s)):
                     self._redelivered += delivery.times > 1
                     task = asyncio.create_task(self._consume(delivery))
-                    self._consumers.add(task)
+                    self._consumers[task] = delivery
                     task.add_done_callback(self._over)
             await self._bell.wait(self._poll_s)
+
+    async def _renew(self) -> None:
+        """Keep jobs from others whose steps take long: those that were there a look ago. The others, most of
+        all, cost nothing by it."""
+        before: set[Delivery] = set()
+        while True:
+            await asyncio.sleep(self._visible_s / LOOKS)
+            now = set(self._consumers.values())
+            if long := now & before:
+                await self._waits.result(self._claims.renew(long, self._visible_s))
+            before = now
 
     async def _consume(self, delivery: Delivery) -> None:
         """Do a step, keep it, and have the next one there."""
@@ -103,5 +117,5 @@ class Queue:
 
     def _over(self, task: "asyncio.Task[None]") -> None:
         """Its place is free, and the next job may be there."""
-        self._consumers.discard(task)
+        del self._consumers[task]
         self._bell.ring()

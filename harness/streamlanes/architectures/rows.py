@@ -5,6 +5,7 @@ another was faster, it changes 0 rows and leaves the execution to that one. A ro
 changed for long is anybody's to take up. PostgreSQL tells who listens of rows that begin and that end.
 """
 
+import secrets
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -19,14 +20,18 @@ TABLE = """CREATE TABLE IF NOT EXISTS execution_rows (
     step BIGINT NOT NULL,
     version BIGINT NOT NULL,
     owner TEXT NOT NULL,
+    begun_by TEXT NOT NULL,
     status TEXT NOT NULL,
     touched {real} NOT NULL,
     state {blob} NOT NULL
 )"""
 
-_CREATE = """INSERT INTO execution_rows (execution, step, version, owner, status, touched, state)
-VALUES (:execution, 0, 0, '', 'open', {now}, :state) ON CONFLICT DO NOTHING"""
+_CREATE = """INSERT INTO execution_rows (execution, step, version, owner, begun_by, status, touched, state)
+VALUES (:execution, 0, 0, '', :token, 'open', {now}, :state) ON CONFLICT DO NOTHING"""
+_WHOSE = "SELECT begun_by FROM execution_rows WHERE execution = :execution"
 _TELL = "SELECT pg_notify(:channel, :text)"
+_TELL_BEGUN = f"""{_TELL} FROM execution_rows
+WHERE execution = :execution AND version = 0 AND begun_by = :token"""
 _CHANGE = """UPDATE execution_rows SET step = :step, version = version + 1, owner = :owner,
     status = :status, touched = {now}, state = coalesce(:state, state)
 WHERE execution = :execution AND version = :version AND status = 'open'"""
@@ -35,6 +40,7 @@ _TELL_CHANGED = f"""{_TELL} FROM execution_rows
 WHERE execution = :execution AND version = :version + 1 AND owner = :owner"""
 _QUIET = """SELECT execution, step, version, owner, status FROM execution_rows
 WHERE status = 'open' AND touched < {now} - :quiet_s"""
+_TOLD = "SELECT execution, status FROM execution_rows WHERE version = 0 OR status <> 'open'"
 _LEFT = "SELECT execution, step FROM execution_rows"
 
 
@@ -65,15 +71,21 @@ class Rows:
         return self._database.submit(Work(None, do))
 
     def create(self, execution: int) -> "Future[bool]":
-        """Have an execution there, and tell; answered with whether it is new."""
-        row = {"execution": execution, "state": b"null"}
-        tell = {"channel": self._channel, "text": f"{BEGUN} {execution}"}
-        return self._database.submit(
-            Write(None, ((_CREATE, row), (_TELL, tell)), lambda done: done[0].changed == 1)
-        )
+        """Have an execution there, and tell of one that is new; answered with whether it is."""
+        token = secrets.token_hex(8)
+        row = {"execution": execution, "token": token, "state": b"null"}
+        tell = {**row, "channel": self._channel, "text": f"{BEGUN} {execution}"}
+
+        def answer(done: Sequence[Done]) -> bool:
+            # Not "made 1 row": see _change.
+            return [begun_by for (begun_by,) in done[-1].rows] == [token]
+
+        statements = ((_CREATE, row), (_TELL_BEGUN, tell), (_WHOSE, row))
+        return self._database.submit(Write(None, statements, answer))
 
     def take(self, row: Row, owner: str) -> "Future[Row | None]":
-        """Take an execution up as it stands; None where it is not as it was read any more."""
+        """Take an execution up as it stands; None where it is not as it was read any more. owner: a name
+        that nobody had or will have, for whoever finds it in the row takes the row for its own."""
         return self._change(row, owner, row.step, "open", None)
 
     def keep(self, row: Row, state: bytes, *, last: bool) -> "Future[Row | None]":
@@ -92,6 +104,13 @@ class Rows:
     def quiet(self, quiet_s: float) -> list[Row]:
         """Executions that nobody has changed for so long, be it to begin them."""
         return [Row(*row) for row in self._database.read(_QUIET, {"quiet_s": quiet_s})]
+
+    def told(self) -> list[str]:
+        """What was told last of each row that nobody has taken up, and of each that is over."""
+        return [
+            f"{BEGUN} {execution}" if status == "open" else f"{ENDED} {execution} {status}"
+            for execution, status in self._database.read(_TOLD, {})
+        ]
 
     def left(self) -> Mapping[int, int]:
         """Steps done, by execution."""

@@ -9,14 +9,12 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
 
-import psycopg
 import uvicorn
-from psycopg import sql
 
 from streamlanes.architectures.app import Carriers, Hall, make_app
 from streamlanes.architectures.endings import Endings
+from streamlanes.architectures.listening import Listener
 from streamlanes.architectures.rows import Rows
 from streamlanes.durable.architecture import Grounds, StepFailed, Steps
 from streamlanes.durable.waits import Waits
@@ -46,9 +44,11 @@ class Web:
     async def start(self, steps: Steps, waits: Waits) -> None:
         """Serve, and begin to read what is told."""
         self._endings = Endings()
-        self._carriers, self._hall = Carriers(self._rows, steps, waits), Hall()
-        self._listener = await self._listening()
-        app = make_app(self._rows, self._heard(), self._carriers, self._hall, waits, self._grounds.executions)
+        self._carriers, self._hall = Carriers(self._rows, steps, waits, self._watch), Hall()
+        self._listener = Listener(self._grounds.where, self._rows, self._channel)
+        await self._listener.open()
+        heard = self._listener.heard()
+        app = make_app(self._rows, heard, self._carriers, self._hall, waits, self._grounds.executions)
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -81,11 +81,16 @@ class Web:
         connection = await self._free.get()
         try:
             status = await connection.post(f"/executions/{execution}")
+        except (OSError, EOFError):
+            if ended.done():  # the app is over, and this says why
+                await ended
+            raise
         finally:
             self._free.put_nowait(connection)
         if status != 202:
             raise StepFailed(f"execution {execution} was not begun: the app answered {status}")
         await ended
+        await self._carriers.settled(execution)
 
     def left(self) -> Mapping[int, int]:
         """Steps done, by execution."""
@@ -111,15 +116,15 @@ class Web:
         self._socket.close()
         self._database.close()
 
-    async def _listening(self) -> psycopg.AsyncConnection[Any]:
-        """A connection that hears what PostgreSQL tells."""
-        made = await psycopg.AsyncConnection.connect(self._grounds.where, autocommit=True)
-        await made.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
-        return made
+    def _watch(self, task: "asyncio.Task[None]") -> None:
+        """See app.Watch: what ends one of its tasks ends the executions, now and later, and the server."""
+        self._endings.watch(task)
+        task.add_done_callback(self._over)
 
-    async def _heard(self) -> AsyncIterator[str]:
-        async for notice in self._listener.notifies():
-            yield notice.payload
+    def _over(self, task: "asyncio.Task[None]") -> None:
+        if not task.cancelled() and task.exception() is not None:
+            self._hall.close()
+            self._server.should_exit = True
 
     async def _read_news(self) -> None:
         async for line in self._news.lines("/events"):

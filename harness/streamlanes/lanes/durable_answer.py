@@ -38,7 +38,9 @@ def _architectures(records: Sequence[Record]) -> list[str]:
         ways.setdefault(f"{way}{under}{asks}", []).append(record)
     if len({record.cell.axes.get("architecture") for record in records} - {None}) < 2:
         return []
-    return [f"        {slo.line(slo.held(name, some))}" for name, some in ways.items()]
+    lines = [slo.line(slo.held(name, some)) for name, some in ways.items()]
+    why = slo.out_of_reach(records)
+    return [f"        {each}" for each in (*lines, *([why] if why else []))]
 
 
 def _stores(group: Sequence[Record], where: str) -> list[str]:

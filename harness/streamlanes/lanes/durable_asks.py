@@ -79,7 +79,11 @@ def _check(cell: "Cell") -> None:
         raise unknown("architecture", name, ARCHITECTURES)
     info = ARCHITECTURES[name]
     if store(cell) not in info.stores:
-        raise UserError(f"architecture {name} has no store {axes.store}; it is for {', '.join(info.stores)}")
+        fits = next(each for each in STORES if each.partition("-")[0] in info.stores)
+        raise UserError(
+            f"architecture {name} has no store {axes.store or STORE}; it is for {', '.join(info.stores)}: "
+            f"add --set store={fits}"
+        )
     if waits not in info.waits:
         fits = next(each for each, one in BACKENDS_OF_LANE.items() if one.waits in info.waits)
         raise UserError(f"architecture {name} does not run under {cell.backend}; run it under {fits}, say")

@@ -1,7 +1,7 @@
 """What executions are held to, and what breaks first as there are more of them. Pure."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from streamlanes.record import FlagName, Record, StatusName
@@ -33,13 +33,18 @@ class Slo:
         return None
 
 
+LEAST_PACE = 0.9
+"""Of what executions would do whose steps take their calls' own time and nothing else."""
+
 SLOS = (
     Slo(path="durable.lost", says="{} steps lost", most=0),
     Slo(path="durable.duplicated", says="{} steps duplicated", most=0),
     Slo(path="counts.job_error", says="{} executions failed", most=0),
     Slo(path="counts.unfinished", says="{} executions unfinished", most=0),
+    Slo(path="counts.cancelled", says="{} executions cancelled", most=0),
+    Slo(path="counts.unaccounted_calls", says="{} executions never begun", most=0),
     Slo(path="durable.ack_ms.p99", says="acknowledged within {} ms at p99", most=100, must=True),
-    Slo(path="durable.of_ideal", says="{} of the ideal pace", least=0.9),
+    Slo(path="durable.of_ideal", says="{} of the ideal pace", least=LEAST_PACE),
 )
 """The gravest first: of several that break at once, that one is named first."""
 
@@ -97,6 +102,21 @@ def line(of: Held) -> str:
     also = f"; also {', '.join(others)}" if others else ""
     doubt = " (noisy host)" if of.noisy else ""
     return f"{of.name} {kept}breaks at {of.breaks_at:,}: {first}{also}{doubt}"
+
+
+def out_of_reach(records: Iterable[Record]) -> str | None:
+    """Where a provider that refuses calls lets so few through that no way can keep the pace: why none holds,
+    in words. None where that cannot be known or is not so."""
+    for record in sorted(records, key=lambda each: each.cell.calls):
+        limit = record.cell.provider.get("limit_per_s")
+        pace, share = record.figure("work.per_s"), record.figure("durable.of_ideal")
+        if limit and pace and share and limit < LEAST_PACE * pace / share:
+            least = number(LEAST_PACE)
+            return (
+                f"none can hold {record.cell.calls:,}: the provider lets {number(limit)} calls a second "
+                f"through, and {least} of the ideal pace is {number(LEAST_PACE * pace / share)}"
+            )
+    return None
 
 
 def _noisy(record: Record) -> bool:

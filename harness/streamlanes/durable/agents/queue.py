@@ -15,9 +15,17 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from streamlanes.durable.agents.rules import AgentError, BadReply, NoSuchAgent, checked_groups, family, faults
+from streamlanes.durable.agents.rules import (
+    AgentError,
+    BadReply,
+    NoSuchAgent,
+    check_enrolled,
+    checked_groups,
+    family,
+    faults,
+)
 from streamlanes.durable.agents.values import MAX_LETTERS, MAX_TEXT, Family, Mail, Member, Reply, Stage, Wake
-from streamlanes.durable.database import Database, Done, Params, Transaction, Work, Write
+from streamlanes.durable.database import Database, Done, Params, Row, Transaction, Work, Write
 from streamlanes.durable.fence import lost
 from streamlanes.durable.leases import LEASE_S
 from streamlanes.durable.state import decode, encode
@@ -119,12 +127,20 @@ class AgentQueue:
 
     def enroll(self, groups: Mapping[str, Iterable[str]]) -> "Future[int]":
         """Have these agents, in these groups, the first of each its admin; answered with how many are
-        new. One that is there stays as it is. Raises AgentError for a group of one."""
-        rows = [
-            (_ENROLL, {"name": name, "team": member.group, "admin": int(member.admin)})
-            for name, member in checked_groups(groups).items()
-        ]
-        return self._database.submit(Write(None, tuple(rows), lambda done: sum(one.changed for one in done)))
+        new. One that is there stays as it is, and no group gets a second admin: where that is asked, it
+        fails with AgentError, and nothing is changed. Raises AgentError for a group of one."""
+        asked = checked_groups(groups)
+
+        def do(transaction: Transaction) -> int:
+            new = 0
+            for name, member in asked.items():
+                row = {"name": name, "team": member.group, "admin": int(member.admin)}
+                new += transaction.run(_ENROLL, row).changed
+            # Looked at afterwards: so it is seen, too, where another process enrolled one of them meanwhile.
+            check_enrolled(asked, _placed(transaction.run(_MEMBERS, {}).rows))
+            return new
+
+        return self._database.submit(Work(None, do))
 
     def post(self, to: str, text: str, key: str) -> "Future[bool]":
         """Write to an agent from outside; answered with whether the key is new. Fails with NoSuchAgent."""
@@ -246,7 +262,7 @@ class AgentQueue:
         """An agent's place. One that was found is remembered: it never changes, and never goes."""
         if name not in self._members:
             rows = self._database.read(_MEMBER if self._members else _MEMBERS, {"name": name})
-            self._members |= {str(one): Member(str(group), bool(admin)) for one, group, admin in rows}
+            self._members |= _placed(rows)
         return self._members.get(name)
 
     def _change(self, wake: Wake, statements: Sequence[tuple[str, Params]], then: Stage) -> "Future[None]":
@@ -264,6 +280,10 @@ class AgentQueue:
         mine = {"name": lease.thread_id, "token": lease.token}
         statements = ((template, {**mine, **params}),)
         return self._database.submit(Write(lease.thread_id, statements, _changed, urgent))
+
+
+def _placed(rows: Iterable[Row]) -> dict[str, Member]:
+    return {str(name): Member(str(group), bool(admin)) for name, group, admin in rows}
 
 
 def _none(name: str) -> NoSuchAgent:

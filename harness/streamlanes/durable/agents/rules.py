@@ -72,6 +72,20 @@ def checked_groups(groups: Mapping[str, Iterable[str]]) -> dict[str, Member]:
     return members
 
 
+def check_enrolled(asked: Mapping[str, Member], there: Mapping[str, Member]) -> None:
+    """Hold agents that were to be enrolled against all that are there now, themselves among them. Raises
+    AgentError where one is in another group, or a group has another admin beside the one it was given."""
+    for name, member in asked.items():
+        if there[name].group != member.group:
+            what = f"{name} is in group {there[name].group} and was named in group {member.group}"
+            raise AgentError(None, what, "leave it where it is")
+    admins = {member.group: name for name, member in asked.items() if member.admin}
+    for name, member in there.items():
+        if member.admin and admins.get(member.group, name) != name:
+            what = f"group {member.group} has its admin {name} and was given {admins[member.group]}"
+            raise AgentError(None, what, f"name {name} first")
+
+
 def split(agents: int, size: int) -> list[int]:
     """Sizes of the groups of `size` that so many agents make, the last one smaller where they do not
     come out even. Raises AgentError where a group would have one agent."""
