@@ -84,7 +84,7 @@ def chaos(
     ] = None,
     scenario: Annotated[
         str | None,
-        typer.Option(help="What workers do: steps, approval, rainbow, replay, queue, by comma; or steps."),
+        typer.Option(help="What workers do: steps, approval, rainbow, replay, queue, by comma."),
     ] = None,
     target: Annotated[str, typer.Option(help="What is killed: durable (workers) or run.")] = "durable",
     seed: Annotated[int, typer.Option(help="Draws points, signals and moments.")] = 1,
