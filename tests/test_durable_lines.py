@@ -89,7 +89,7 @@ def test_killed_runs_are_a_line():
 def test_the_help_of_chaos_names_every_scenario():
     chaos = typer.main.get_command(durable_cli.app).commands["chaos"]
     (option,) = [each for each in chaos.params if each.name == "scenario"]
-    assert option.help == f"What workers do: {', '.join(Scenario)}, by comma; or steps."
+    assert option.help == f"What workers do: {', '.join(Scenario)}, by comma."
 
 
 def test_scenarios_are_named_and_their_own_counts_shown():

@@ -19,7 +19,7 @@ EXAMPLES = ("own_approval.py", "own_rollback.py")
 
 APPROVE = 'streamlanes durable approve order-17/1/0 --by Ada --note "as agreed"'
 WORKED = [
-    ("streamlanes durable chaos --scenario approval --kills 2", "2 kills: 0 lost, 0 duplicated"),
+    ("streamlanes durable chaos --scenario approval --kills 2", "2 kills on sqlite-full: 0 lost, 0 duplicated"),
     ("python own_approval.py order-17", "it waits for a person, request order-17/1/0"),
     ("streamlanes durable pending", '1  {"pay": 120}'),
     (APPROVE, "approved order-17/1/0 (as agreed)"),
