@@ -24,7 +24,7 @@ WORKED = [
     ("streamlanes durable pending", '1  {"pay": 120}'),
     (APPROVE, "approved order-17/1/0 (as agreed)"),
     ("python own_approval.py order-17", "{'approved': True, 'answer': 'paid 120 under order-17/1/1'}"),
-    ("streamlanes durable cap --tokens 2000000 --usd 50", "940  0.01  2,000,000 tokens and 50.00 USD"),
+    ("streamlanes durable cap --tokens 2000000 --usd 50", "940  0.01             -  2,000,000 tokens and 50.00 USD"),
     ("streamlanes durable effects -n 20", "2 ways made every effect once; 4 wrong ones were found out"),
     (
         "python own_rollback.py",
