@@ -19,13 +19,19 @@ EXAMPLES = ("own_approval.py", "own_rollback.py")
 
 APPROVE = 'streamlanes durable approve order-17/1/0 --by Ada --note "as agreed"'
 WORKED = [
-    ("streamlanes durable chaos --scenario approval --kills 2", "2 kills on sqlite-full: 0 lost, 0 duplicated"),
+    (
+        "streamlanes durable chaos --scenario approval --kills 2",
+        "2 kills on sqlite-full: 0 lost, 0 duplicated",
+    ),
     ("python own_approval.py order-17", "it waits for a person, request order-17/1/0"),
     ("streamlanes durable pending", '1  {"pay": 120}'),
     (APPROVE, "approved order-17/1/0 (as agreed)"),
     ("python own_approval.py order-17", "{'approved': True, 'answer': 'paid 120 under order-17/1/1'}"),
-    ("streamlanes durable cap --tokens 2000000 --usd 50", "940  0.01             -  2,000,000 tokens and 50.00 USD"),
-    ("streamlanes durable effects -n 20", "2 ways made every effect once; 4 wrong ones were found out"),
+    (
+        "streamlanes durable cap --tokens 2000000 --usd 50",
+        "940  0.01             -  2,000,000 tokens and 50.00 USD",
+    ),
+    ("streamlanes durable effects -n 20", "2 ways made every effect once, keys on sqlite-full; 4 wrong ones"),
     (
         "python own_rollback.py",
         "published '404' as page-1/0/0/1\nwithdrew '404' of page-1/0/0/1\n"
@@ -35,7 +41,10 @@ WORKED = [
     ("streamlanes durable versions", "version 1 gets all new executions"),
     ("streamlanes durable versions --share 1=0.5,2=0.5", "a permanent split: versions 1 (50%), 2 (50%)"),
     ("streamlanes durable versions --share 2=1", "version 1 is drained: its workers can go"),
-    ("streamlanes durable agents --agents 40 --group-size 5", "ANSWER  40 agents in 8 groups: 174 messages"),
+    (
+        "streamlanes durable agents --agents 40 --group-size 5",
+        "ANSWER  40 agents in 8 groups on sqlite-full: 174 messages",
+    ),
 ]
 """The page's commands and a part of each answer."""
 
