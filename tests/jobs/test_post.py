@@ -14,8 +14,10 @@ from streamlanes.clients.base import Into
 from streamlanes.cpu.base import KernelError
 from streamlanes.jobs.cpu import CpuJob
 from streamlanes.jobs.mixed import MixedJob
+from streamlanes.jobs.post import Post, PostSetting
 from streamlanes.lanes.offloading import COLUMNS
 from streamlanes.mishaps import Mishaps
+from streamlanes.offload.base import Fault, Made
 from streamlanes.samples import Outcome, Table
 
 CALLS = 24
@@ -112,6 +114,27 @@ def test_a_sample_that_takes_too_long_is_said(both: tuple[Table, Table], monkeyp
     monkeypatch.setattr("streamlanes.jobs.post.SAMPLE_LIMIT_S", 0.01)
     with pytest.raises(KernelError, match="had not returned after"):
         done(both, kernel="own_kernels:slow", offload="threads")
+
+
+@pytest.mark.parametrize(
+    ("looks_us", "taken", "us"),
+    [
+        ([1850, 1900], 2, 1850),
+        ([2964, 1860, 1850], 3, 1850),  # as seen: the first one had a neighbour
+        ([1850, 2964, 1860], 3, 1850),
+        ([4000, 3000, 2000, 1000, 1000], 4, 1000),
+    ],
+)
+def test_looks_at_a_document_are_repeated_until_two_agree(
+    both: tuple[Table, Table], looks_us: list[float], taken: int, us: float
+):
+    post = Post(both[0], both[1], PostSetting(**SETTING))
+    post._documents = ["x" * 1000, "y" * 1000]
+    left = list(looks_us)
+    vector = Made(b"", (0,))
+    post._look = lambda made: ([float(left.pop(0))], vector, Fault(""))
+    assert post._sample() == (vector, us)
+    assert len(looks_us) - len(left) == taken
 
 
 def test_a_calls_work_is_the_kernel_as_often_as_it_takes(both: tuple[Table, Table]):

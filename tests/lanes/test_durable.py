@@ -161,6 +161,24 @@ def test_a_storm_in_which_nothing_can_hold_says_so():
     assert [each.startswith(start) for each in said] == [True]
 
 
+def test_a_storm_says_what_all_the_asking_came_to():
+    asked = [cell(client="streams", architecture=way, retry="at-once") for way in ("queue", "replay")]
+    none_was_kept_by_all = made({"kept": np.arange(EXECUTIONS)}, interpreter={**SAID, "calls_made": 1600})
+    ways = [
+        record(
+            msgspec.structs.replace(each, provider=Behaviour(limit_per_s=0.5)), LANE, {}, none_was_kept_by_all
+        )
+        for each in asked
+    ]
+    assert LANE.answer is not None
+    said = LANE.answer(ways)
+    assert said[0] == f"DURABLE {EXECUTIONS} executions at once, what breaks first:"
+    steps = sum(range(EXECUTIONS))
+    assert [f"; {steps} steps kept, {1600 / steps:.0f} calls each" in each for each in said[1:3]] == [
+        True
+    ] * 2
+
+
 @pytest.mark.parametrize(
     ("name", "sizes"), [("architectures", {10, 50, 100, 200, 500, 1000}), ("storm", {200})]
 )

@@ -27,6 +27,8 @@ def answer(records: Sequence[Record]) -> list[str]:
         steps = "bare steps" if client == BARE else f"steps of a {client} call"
         where = f"{size:,} executions of {steps} under {backend}"
         lines += _stores(group, where) + _sharing(group, where)
+    if held and not lines:
+        lines = [f"DURABLE {most:,} executions at once, what breaks first:"]
     return [*lines, *held, *_kept(records)] if lines else []
 
 
@@ -41,9 +43,18 @@ def _architectures(records: Sequence[Record]) -> list[str]:
         ways.setdefault(f"{way}{under}{asks}", []).append(record)
     if len({record.cell.axes.get("architecture") for record in records} - {None}) < 2:
         return []
-    lines = [slo.line(slo.held(name, some)) for name, some in ways.items()]
+    lines = [f"{slo.line(slo.held(name, some))}{_asked(some)}" for name, some in sorted(ways.items())]
     why = slo.out_of_reach(records)
     return [f"        {each}" for each in (*lines, *([why] if why else []))]
+
+
+def _asked(some: Sequence[Record]) -> str:
+    """Where calls are refused: what came of all the asking. Of cells of one size."""
+    refusing = all(record.cell.provider.get("limit_per_s") for record in some)
+    if not refusing or len({record.cell.calls for record in some}) > 1:
+        return ""
+    (done, _), (calls, _) = middle(some, "work.done"), middle(some, "durable.calls_per_step")
+    return "" if done is None or calls is None else f"; {plain(done)} steps kept, {number(calls)} calls each"
 
 
 def _stores(group: Sequence[Record], where: str) -> list[str]:
