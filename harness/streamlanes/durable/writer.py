@@ -111,9 +111,7 @@ class GroupCommit:
                 requests = [request for request, _ in live]
                 try:
                     answers = self._answers(requests)
-                except (
-                    BaseException
-                ) as error:  # no failure of a request: what ends a thread, raised in a Work
+                except BaseException as error:  # raised in a Work: what ends a thread, no request's failure
                     more, answers = False, [Failed(_ended(request, error)) for request in requests]
                     self._refuse(error)
                 for (_, future), answer in zip(live, answers, strict=True):
