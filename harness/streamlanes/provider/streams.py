@@ -243,6 +243,8 @@ class Streams:
             self._held.append(stream)
         else:
             stream.usual = stream.stop
+            if stream.fd >= 0 and stream.transport.get_write_buffer_size():
+                stream.fd = -1  # nothing may overtake what the socket did not take
             self._wheel.at(stream.base_ns + offset[row], stream)
 
     def _write(self, stream: Stream, writes: Iterator[Write], now: int) -> None:
