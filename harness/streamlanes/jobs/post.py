@@ -134,7 +134,7 @@ class Post:
         Looks are repeated until two agree, and the fastest counts: what disturbs one only makes it slower,
         and every speed-up of the cell would be too large by as much.
         """
-        made, fault = None, Fault("")
+        made: Made | None = None
         looks_us: list[float] = []
         while len(looks_us) < LOOKS and not _agree(looks_us):
             began = now_ns()
