@@ -178,23 +178,27 @@ class Streams:
 
     def _turn(self, due: list[Stream], now: int) -> None:
         """Send what is due of these streams. As a rule that is one token of a stream in the middle: what is
-        done for it here, in one loop, is what a token costs the provider."""
-        offset, at, write, tokens = self._offset, self._wheel.at, os.write, 0
+        done for it here, in one loop, is what a token costs the provider.
+
+        A caller that leaves ends its stream (`abandon`) before its descriptor is another's: connections say
+        that they are lost first, and close their socket then.
+        """
+        offset, slots, tick_ns = self._offset, self._wheel.slots, self._tick_ns
+        up_ns, write, clock, words, tokens = tick_ns - 1, os.write, now_ns, _WORDS, 0
         for stream in due:
             row = stream.row
             upcoming = row + 1
-            if upcoming >= stream.usual or stream.transport.is_closing():
+            if upcoming >= stream.usual or (due_ns := stream.base_ns + offset[upcoming]) <= now:
                 self._fire(stream, now)
                 continue
-            due_ns = stream.base_ns + offset[upcoming]
-            if due_ns <= now:
+            if (fd := stream.fd) < 0 and stream.transport.is_closing():
                 self._fire(stream, now)
                 continue
-            data = stream.call_id.join(stream.frames.tokens[(stream.shift + row) % _WORDS])
+            data = stream.call_id.join(stream.frames.tokens[(stream.shift + row) % words])
             stream.row = upcoming
             tokens += 1
-            stream.sent[row] = now_ns()
-            if (fd := stream.fd) < 0:
+            stream.sent[row] = clock()
+            if fd < 0:
                 stream.send(data)
             else:
                 try:
@@ -204,7 +208,11 @@ class Streams:
                 if taken != len(data):
                     stream.fd = -1
                     stream.send(data[taken:])
-            at(due_ns, stream)
+            slot = slots.get((due_ns + up_ns) // tick_ns)
+            if slot is not None:
+                slot.append(stream)
+            else:
+                self._wheel.at(due_ns, stream)
         self.counts.tokens += tokens
 
     def _fire(self, stream: Stream, now: int) -> None:
