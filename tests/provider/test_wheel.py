@@ -6,7 +6,7 @@ import time
 import pytest
 import uvloop
 
-from streamlanes.provider.wheel import Wheel
+from streamlanes.provider.wheel import Timer, Wheel
 
 TICK_NS = 1_000_000
 
@@ -73,3 +73,73 @@ def test_items_fire_once_in_the_order_of_their_ticks(loop_factory):
     assert names.index("past") < names.index("soon") < names.index("late")
     for name in ("late", "soon"):
         assert dict(fired)[name] >= due[name]
+
+
+@pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_each_of_two_times_calls_back_once(loop_factory):
+    """A timer that has fired and is not set anew has to be read, or the loop would turn for ever."""
+    called: list[int] = []
+
+    async def main() -> tuple[int, int]:
+        loop = asyncio.get_running_loop()
+        both = loop.create_future()
+
+        def callback() -> None:
+            called.append(time.perf_counter_ns())
+            if len(called) == 2:
+                both.set_result(None)
+
+        timer = Timer(loop, callback)
+        first = time.perf_counter_ns() + 5 * TICK_NS
+        timer.at(first, first + 5 * TICK_NS)
+        await asyncio.wait_for(both, 30)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        timer.close()
+        return first, first + 5 * TICK_NS
+
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        first, second = runner.run(main())
+    assert len(called) == 2
+    assert called[0] >= first
+    assert called[1] >= second
+
+
+def test_a_callback_sets_the_time_after_the_next():
+    """As the wheel does: one time is always set behind the one that comes next."""
+    called: list[int] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        over = loop.create_future()
+        began = time.perf_counter_ns()
+
+        def callback() -> None:
+            called.append(time.perf_counter_ns())
+            if len(called) == 10:
+                over.set_result(None)
+            else:
+                timer.at(began + (len(called) + 1) * TICK_NS, began + (len(called) + 2) * TICK_NS)
+
+        timer = Timer(loop, callback)
+        timer.at(began + TICK_NS, began + 2 * TICK_NS)
+        await asyncio.wait_for(over, 30)
+        timer.close()
+        assert all(at >= began + (number + 1) * TICK_NS for number, at in enumerate(called))
+
+    asyncio.run(main())
+    assert len(called) == 10
+
+
+def test_an_earlier_time_goes_before_those_that_are_set():
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        called = loop.create_future()
+        timer = Timer(loop, lambda: called.done() or called.set_result(None))
+        far = time.perf_counter_ns() + 3600 * 1_000_000_000
+        timer.at(far, far + TICK_NS)
+        timer.at(time.perf_counter_ns() + TICK_NS)
+        await asyncio.wait_for(called, 30)
+        timer.close()
+
+    asyncio.run(main())

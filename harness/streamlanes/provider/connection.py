@@ -196,6 +196,7 @@ class Connection(asyncio.Protocol):
 
     def _refuse(self, status: int, message: str) -> None:
         """An answer to what is no request; the connection ends."""
+        self._leave()  # nothing of a stream may come behind the answer
         request = Request(method=b"", path=b"", body=b"", anthropic=self._anthropic)
         self._answer(refusal(request, status, message), close=True)
 

@@ -25,7 +25,7 @@ _TIMES = struct.Struct("qq")
 _VALUE_AT = _TIMES.size
 
 
-class _Timer:
+class Timer:
     """Calls back at absolute CLOCK_MONOTONIC times, at two of them if they are known.
 
     Two, because to set the timer that is a CPU's next is to program its hardware, on a virtual machine by
@@ -108,7 +108,7 @@ class Wheel(Generic[T]):
         self.slots: dict[int, list[T]] = {}
         self._order: list[int] = []  # a heap of the ticks that have a slot
         self._turning = False  # the turn sets the timer itself when it ends
-        self._timer = _Timer(loop, self._turn)
+        self._timer = Timer(loop, self._turn)
 
     def at(self, due_ns: int, item: T) -> None:
         """Fire `item` at the tick that due_ns falls into, or at the next one if that has passed."""
