@@ -6,6 +6,10 @@ from streamlanes.durable.values import Checkpoint, Lease, Message
 
 LONG_S = 600.0
 
+OLD_CHECKPOINTS = """CREATE TABLE checkpoints (thread_id TEXT NOT NULL, step BIGINT NOT NULL,
+    state BLOB NOT NULL, pending TEXT NOT NULL, version BIGINT NOT NULL, epoch BIGINT NOT NULL,
+    PRIMARY KEY (thread_id, step))"""
+"""Up to version 3."""
 OLD_ATTEMPTS = """CREATE TABLE {0} (key TEXT NOT NULL, attempt BIGINT NOT NULL, status TEXT NOT NULL,
 prompt_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL, price_usd {1} NOT NULL,
 PRIMARY KEY (key, attempt))"""

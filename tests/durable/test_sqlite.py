@@ -17,7 +17,15 @@ from durable_checks.runs import RunChecks
 from durable_checks.stores import StoreChecks
 from durable_checks.versions import VersionChecks
 from durable_claimer import claim_until_none_is_left
-from durable_rows import LEDGER, NEW_LEDGER, OLD_ATTEMPTS, OLD_LEDGER, claimed, row
+from durable_rows import (
+    LEDGER,
+    NEW_LEDGER,
+    OLD_ATTEMPTS,
+    OLD_CHECKPOINTS,
+    OLD_LEDGER,
+    claimed,
+    row,
+)
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Database, Work
 from streamlanes.durable.errors import (
@@ -235,6 +243,9 @@ def test_a_file_of_an_older_version_is_brought_up_to_this_one(tmp_path: Path):
     )
     old.execute("CREATE INDEX claimable ON executions (status, expires)")
     old.execute("INSERT INTO executions VALUES ('a', 'open', '', '', 3, 0, 0)")
+    old.execute(OLD_CHECKPOINTS)
+    for step in range(5):
+        old.execute("INSERT INTO checkpoints VALUES ('a', ?, ?, '[]', 1, 3)", (step, b"%d" % step))
     old.execute(OLD_ATTEMPTS.format("attempts", "REAL"))
     old.execute(OLD_LEDGER.format("attempts"))
     old.execute("PRAGMA user_version = 1")
@@ -245,6 +256,8 @@ def test_a_file_of_an_older_version_is_brought_up_to_this_one(tmp_path: Path):
         assert found is not None
         assert Leases(database).version("a") == 1
         assert Leases(database, 2).claim_any("w").result() is None
+        assert found.latest == Checkpoints(database).history("a")[-1] == Checkpoint("a", 4, b"4", (), 1, 3)
+        assert [each.step for each in Checkpoints(database).history("a")] == [0, 1, 2, 3, 4]
         Leases(database).release(found.lease).result()
         database.close()
     assert found.lease.epoch == 5
@@ -255,6 +268,7 @@ def test_what_was_not_known_is_no_0_any_more(tmp_path: Path):
     SQLite(tmp_path / "s.db").close()
     old = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
     for statement in (
+        *("DROP VIEW newest", "DROP TABLE steps", "DROP TABLE checkpoints", OLD_CHECKPOINTS),
         "DROP TABLE attempts",
         OLD_ATTEMPTS.format("attempts", "REAL"),
         OLD_LEDGER.format("attempts"),

@@ -16,7 +16,7 @@ BOUNDS_MS: tuple[int, ...] = tuple(1 << power for power in range(17))
 
 _ALL = """SELECT thread_id FROM executions WHERE status <> 'lock'
 UNION SELECT thread_id FROM spans ORDER BY thread_id"""
-_STEPS = "SELECT step, epoch, version FROM checkpoints WHERE thread_id = :thread_id ORDER BY step"
+_STEPS = "SELECT step, epoch, version FROM checkpoints WHERE thread_id = :thread_id{kept} ORDER BY step"
 _EVENTS = "SELECT number, epoch FROM events WHERE thread_id = :thread_id ORDER BY number"
 _DOUBT = """SELECT count(*) FROM effects WHERE thread_id = :thread_id AND status = 'claimed'"""
 _CLAIMS = "SELECT epoch FROM executions WHERE thread_id = :thread_id"

@@ -33,12 +33,12 @@ WHERE thread_id = :thread_id AND token = :token
 AND EXISTS (SELECT 1 FROM checkpoints c
     WHERE c.thread_id = :thread_id AND c.step = :step AND c.epoch = executions.epoch
     AND c.state = :state AND c.pending = :pending AND c.version = :version)"""
-LATEST = f"SELECT {_COLUMNS} FROM checkpoints WHERE thread_id = :thread_id ORDER BY step DESC LIMIT 1"
+LATEST = f"SELECT {_COLUMNS} FROM {{newest}} WHERE thread_id = :thread_id ORDER BY step DESC LIMIT 1"
 _AT = f"SELECT {_COLUMNS} FROM checkpoints WHERE thread_id = :thread_id AND step = :step"
 _ENDED = "SELECT 1 FROM executions WHERE thread_id = :thread_id AND status = 'done' AND epoch = :epoch"
-_HISTORY = f"SELECT {_COLUMNS} FROM checkpoints WHERE thread_id = :thread_id ORDER BY step"
-_PRUNE = """DELETE FROM checkpoints WHERE thread_id = :thread_id AND step <= (
-    SELECT max(step) FROM checkpoints WHERE thread_id = :thread_id) - :keep"""
+_HISTORY = f"SELECT {_COLUMNS} FROM checkpoints WHERE thread_id = :thread_id{{kept}} ORDER BY step"
+_PRUNE = """DELETE FROM checkpoints WHERE thread_id = :thread_id{kept} AND step <= (
+    SELECT max(step) FROM {newest} WHERE thread_id = :thread_id) - :keep"""
 
 
 class CheckpointStore(Protocol):

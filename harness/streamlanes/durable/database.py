@@ -2,7 +2,8 @@
 
 A request is carried out in a transaction that may hold others' requests too (group commit), and its
 future is answered once that transaction is durable. SQL is written once, as templates for both
-databases: parameters as `:name`, and `{now}`, `{share}`, `{skip}` where the two differ.
+databases: parameters as `:name`, and `{now}`, `{share}`, `{skip}` and others (see Dialect) where the two
+differ.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,8 @@ class Dialect:
     share: locks the rows a statement reads against a change by others until the transaction ends.
     skip: likewise, and leaves out rows that others have locked.
     alone: a statement: a transaction that runs it waits for the end of any other that did.
+    key: the columns of the key of checkpoints, in its order. newest: where the newest step of an execution
+    is, among others or not. kept: further picks the steps of :thread_id, where the key does not.
     """
 
     name: str
@@ -33,6 +36,9 @@ class Dialect:
     share: str
     skip: str
     alone: str
+    key: str = "thread_id, step"
+    newest: str = "checkpoints"
+    kept: str = ""
 
     def fill(self, template: str) -> str:
         """A template's SQL."""
@@ -43,6 +49,9 @@ class Dialect:
             share=self.share,
             skip=self.skip,
             alone=self.alone,
+            key=self.key,
+            newest=self.newest,
+            kept=self.kept,
         )
 
 

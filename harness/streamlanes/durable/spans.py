@@ -14,7 +14,7 @@ from streamlanes.durable.tracing import OK, PARKED, SpanKind
 
 _EXECUTION = "SELECT status, owner, epoch FROM executions WHERE thread_id = :thread_id"
 _AGENT = "SELECT stage, fault, wake FROM agents WHERE name = :thread_id"
-_STEPS = "SELECT step, version, epoch FROM checkpoints WHERE thread_id = :thread_id ORDER BY step"
+_STEPS = "SELECT step, version, epoch FROM checkpoints WHERE thread_id = :thread_id{kept} ORDER BY step"
 _SPANS = """SELECT kind, name, step, key, attempt, epoch, owner, version, began, took, outcome
 FROM spans WHERE thread_id = :thread_id ORDER BY epoch, number"""
 _ATTEMPTS = """SELECT a.key, f.name, a.attempt, a.status, f.epoch, a.prompt_tokens, a.output_tokens

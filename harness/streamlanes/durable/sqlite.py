@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
+from streamlanes.durable import steps
 from streamlanes.durable.backfill import LEFT_TO_THE_WRITER, Backfill
 from streamlanes.durable.database import Counts, Dialect, Done, Params, Request, Row, Work, Write
 from streamlanes.durable.errors import (
@@ -29,7 +30,7 @@ from streamlanes.durable.errors import (
     Unreachable,
 )
 from streamlanes.durable.points import Point, reach
-from streamlanes.durable.tables import SCHEMA_VERSION, laying
+from streamlanes.durable.tables import SCHEMA_VERSION
 from streamlanes.durable.values import Clock, boot_clock_s
 from streamlanes.durable.writer import GROUP, Failed, GroupCommit, finish
 
@@ -43,6 +44,9 @@ DIALECT = Dialect(
     share="",
     skip="",
     alone="SELECT 1",  # every transaction that writes is, by BEGIN IMMEDIATE
+    key=steps.KEY,
+    newest=steps.NEWEST,
+    kept=steps.KEPT,
 )
 PATIENCE_S = 60.0
 """How long another process may keep the file before a request fails."""
@@ -193,7 +197,7 @@ class SQLite:
         self._patiently(lambda: made.execute("BEGIN IMMEDIATE"))
         (version,) = made.execute("PRAGMA user_version").fetchone()  # another may have been faster
         if version < SCHEMA_VERSION:
-            for template in laying(version):
+            for template in steps.laying(version):
                 made.execute(DIALECT.fill(template))
             made.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         made.execute("COMMIT")

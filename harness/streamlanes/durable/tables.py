@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from streamlanes.durable.agents.tables import AGENT_TABLES
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 _ATTEMPTS = """CREATE TABLE IF NOT EXISTS attempts (
     key TEXT NOT NULL,
@@ -37,6 +37,8 @@ UPGRADES = {
     CASE WHEN status IN ('begun', 'failed') THEN NULL ELSE price_usd END FROM attempts_of_2""",
         "DROP TABLE attempts_of_2",
     ),
+    # 3: on SQLite the key of checkpoints began with the execution; see steps.py.
+    3: (),
 }
 """By the version that is found: what makes its tables those of the next."""
 
@@ -57,8 +59,7 @@ TABLES = (
 )""",
     "CREATE INDEX IF NOT EXISTS claimable_of ON executions (status, version, expires)",
     "CREATE INDEX IF NOT EXISTS held ON executions (token)",
-    # Rows lie in order of arrival, so that a group of steps fills whole pages; only the key's index
-    # is written all over.
+    # Rows lie in order of arrival, so that a group of steps fills whole pages.
     """CREATE TABLE IF NOT EXISTS checkpoints (
     thread_id TEXT NOT NULL,
     step BIGINT NOT NULL,
@@ -66,7 +67,7 @@ TABLES = (
     pending TEXT NOT NULL,
     version BIGINT NOT NULL,
     epoch BIGINT NOT NULL,
-    PRIMARY KEY (thread_id, step)
+    PRIMARY KEY ({key})
 )""",
     # status: claimed, done. answer is '' until it is done.
     """CREATE TABLE IF NOT EXISTS effects (
