@@ -4,9 +4,10 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Protocol
 
-from streamlanes.durable.database import Database, Done, Row, Transaction, Work, Write
+from streamlanes.durable.database import Database, Done, Params, Row, Transaction, Work, Write
 from streamlanes.durable.errors import DurableError, NewerVersion, StateError, StepTaken
 from streamlanes.durable.fence import HELD, held, lost
 from streamlanes.durable.values import RUNTIME_VERSION, Checkpoint, Lease, Message
@@ -15,7 +16,7 @@ _COLUMNS = "thread_id, step, state, pending, version, epoch"
 
 # The fence: what is inserted comes out of the row of the one who holds the lease, so without it there
 # is nothing to insert.
-_APPEND = f"""INSERT INTO checkpoints ({_COLUMNS})
+APPEND = f"""INSERT INTO checkpoints ({_COLUMNS})
 SELECT thread_id, :step, :state, :pending, :version, epoch FROM executions
 WHERE thread_id = :thread_id AND token = :token AND expires > {{now}}{{share}}
 ON CONFLICT DO NOTHING"""
@@ -86,30 +87,19 @@ class Checkpoints:
             "version": checkpoint.version,
             "token": lease.token,
         }
-        statements = [(_APPEND, row)]
-        key = {name: row[name] for name in ("thread_id", "step", "pending", "token")}
-        for message in checkpoint.pending:
-            sent = {"key": message.key, "target": message.target, "payload": message.payload}
-            statements.append((_SEND, {**key, **sent}))
+        statements: tuple[tuple[str, Params], ...] = ((APPEND, row),)
+        if checkpoint.pending:
+            key = {name: row[name] for name in ("thread_id", "step", "pending", "token")}
+            sent = (
+                {"key": each.key, "target": each.target, "payload": each.payload}
+                for each in checkpoint.pending
+            )
+            statements += tuple((_SEND, {**key, **each}) for each in sent)
         if last:
-            statements.append((_FINISH, {**row, "ended": self._now()}))
-        kept = Checkpoint(
-            checkpoint.thread_id,
-            checkpoint.step,
-            checkpoint.state,
-            checkpoint.pending,
-            checkpoint.version,
-            lease.epoch,
+            statements += ((_FINISH, {**row, "ended": self._now()}),)
+        return self._database.submit(
+            Write(lease.thread_id, statements, partial(self._answer, lease, checkpoint, last))
         )
-
-        def answer(done: Sequence[Done]) -> Checkpoint:
-            if done[0].changed == 1:
-                return kept
-            if self._there(kept) and (not last or done[-1].changed == 1 or self._ended(kept)):
-                return kept
-            raise self._refused(lease, kept)
-
-        return self._database.submit(Write(lease.thread_id, tuple(statements), answer))
 
     def update(self, lease: Lease, change: Callable[[bytes | None], bytes]) -> "Future[Checkpoint]":
         """Read the latest state and append what `change` makes of it, in one transaction, so that no
@@ -138,7 +128,7 @@ class Checkpoints:
             )
             row = {"step": made.step, "state": made.state, "pending": "[]", "version": made.version}
             # PostgreSQL's clock goes on while `change` runs, and a heartbeat waits for this very transaction.
-            if transaction.run(_APPEND, {**mine, **row}).changed != 1:
+            if transaction.run(APPEND, {**mine, **row}).changed != 1:
                 raise lost(lease)
             before[:] = [made]
             return made
@@ -163,6 +153,15 @@ class Checkpoints:
             raise DurableError(thread_id, f"cannot keep {keep} steps", "keep 1 or more")
         params = {"thread_id": thread_id, "keep": keep}
         return self._database.submit(Write(thread_id, ((_PRUNE, params),), lambda done: done[0].changed))
+
+    def _answer(self, lease: Lease, checkpoint: Checkpoint, last: bool, done: Sequence[Done]) -> Checkpoint:
+        """What an append came to."""
+        kept = _under(lease, checkpoint)
+        if done[0].changed == 1:
+            return kept
+        if self._there(kept) and (not last or done[-1].changed == 1 or self._ended(kept)):
+            return kept
+        raise self._refused(lease, kept)
 
     def _checkpoint(self, row: Row) -> Checkpoint:
         return checkpoint(row, self._version)
@@ -200,6 +199,13 @@ def checkpoint(row: Row, reader: int = RUNTIME_VERSION) -> Checkpoint:
         remedy = "restore the store from a copy, or delete that row to go on from the step before it"
         raise StateError(thread_id, f"the pending writes of step {step} cannot be read", remedy) from None
     return Checkpoint(thread_id, step, bytes(state), messages, version, epoch)
+
+
+def _under(lease: Lease, made: Checkpoint) -> Checkpoint:
+    """A step as it is kept: with the epoch of its lease."""
+    if made.epoch == lease.epoch:
+        return made
+    return Checkpoint(made.thread_id, made.step, made.state, made.pending, made.version, lease.epoch)
 
 
 def _pending(messages: Sequence[Message]) -> str:

@@ -8,7 +8,7 @@ differ.
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -27,6 +27,7 @@ class Dialect:
     alone: a statement: a transaction that runs it waits for the end of any other that did.
     key: the columns of the key of checkpoints, in its order. newest: where the newest step of an execution
     is, among others or not. kept: further picks the steps of :thread_id, where the key does not.
+    own: templates that this database has in other words.
     """
 
     name: str
@@ -39,10 +40,11 @@ class Dialect:
     key: str = "thread_id, step"
     newest: str = "checkpoints"
     kept: str = ""
+    own: Mapping[str, str] = field(default_factory=dict)
 
     def fill(self, template: str) -> str:
         """A template's SQL."""
-        return template.format(
+        return self.own.get(template, template).format(
             now=self.now,
             blob=self.blob,
             real=self.real,

@@ -9,6 +9,7 @@ import collections
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, TypeVar
 
 from streamlanes.durable.writer import when_all_are_answered
@@ -26,14 +27,14 @@ class Looping:
 
     async def result(self, of: "Future[T]") -> T:
         waiter: asyncio.Future[None] = self._loop.create_future()
-        of.add_done_callback(lambda _: self._wake(waiter))
+        of.add_done_callback(partial(self._wake, waiter))
         await waiter
         return of.result()
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
-    def _wake(self, waiter: "asyncio.Future[None]") -> None:
+    def _wake(self, waiter: "asyncio.Future[None]", of: "Future[Any]") -> None:
         """From any thread."""
         self._answered.append(waiter)
         when_all_are_answered(self._ring)

@@ -93,8 +93,9 @@ class Step:
 
     async def keep(self, store: Checkpoints, state: bytes, *, last: bool) -> None:
         """Append this step to the store; over when it is durable."""
-        row = Checkpoint(self.thread_id, self.number, state, tuple(self.messages), self.version)
-        await self._waits.result(store.append(self._lease, row, last=last))
+        lease = self._lease
+        row = Checkpoint(self.thread_id, self.number, state, tuple(self.messages), self.version, lease.epoch)
+        await self._waits.result(store.append(lease, row, last=last))
 
     def _place(self) -> str:
         """The key of the next call."""

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from streamlanes.durable import steps
 from streamlanes.durable.backfill import LEFT_TO_THE_WRITER, Backfill
+from streamlanes.durable.checkpoints import APPEND
 from streamlanes.durable.database import Counts, Dialect, Done, Params, Request, Row, Work, Write
 from streamlanes.durable.errors import (
     Closed,
@@ -47,6 +48,7 @@ DIALECT = Dialect(
     key=steps.KEY,
     newest=steps.NEWEST,
     kept=steps.KEPT,
+    own={APPEND: steps.APPEND},
 )
 PATIENCE_S = 60.0
 """How long another process may keep the file before a request fails."""
