@@ -105,22 +105,28 @@ class GroupCommit:
         rings: dict[Callable[[], None], None] = {}
         _answering.rings = rings
         while more:
-            more, taken = self._take()
-            live = [each for each in taken if each[1].set_running_or_notify_cancel()]
-            if live:
-                requests = [request for request, _ in live]
-                try:
-                    answers = self._answers(requests)
-                except BaseException as error:  # raised in a Work: what ends a thread, no request's failure
-                    more, answers = False, [Failed(_ended(request, error)) for request in requests]
-                    self._refuse(error)
-                for (_, future), answer in zip(live, answers, strict=True):
-                    if isinstance(answer, Failed):
-                        future.set_exception(answer.error)
-                    else:
-                        future.set_result(answer)
+            more = self._one_group()
             while rings:
                 rings.popitem()[0]()
+
+    def _one_group(self) -> bool:
+        """Take a group, carry it out and answer it; whether to go on. It leaves nothing of the group behind:
+        what is held while the next one gathers is memory that its requests cannot have."""
+        more, taken = self._take()
+        live = [each for each in taken if each[1].set_running_or_notify_cancel()]
+        if live:
+            requests = [request for request, _ in live]
+            try:
+                answers = self._answers(requests)
+            except BaseException as error:  # raised in a Work: what ends a thread, no request's failure
+                more, answers = False, [Failed(_ended(request, error)) for request in requests]
+                self._refuse(error)
+            for (_, future), answer in zip(live, answers, strict=True):
+                if isinstance(answer, Failed):
+                    future.set_exception(answer.error)
+                else:
+                    future.set_result(answer)
+        return more
 
     def _refuse(self, error: BaseException) -> None:
         """Take nothing more, and answer all that wait: nobody carries them out."""
