@@ -60,6 +60,30 @@ def test_a_group_is_bounded_and_in_order():
     assert commits.groups == [["first"], [1, 2], [3, 4], [5]]
 
 
+def test_a_burst_that_still_comes_in_is_one_group(monkeypatch: pytest.MonkeyPatch):
+    """Each time the writer gives way, as many come as here; it goes on once they are few."""
+    commits = Commits()
+    coming = iter([[4, 5], [6, 7, 8], [9], []])
+    waits: list[float] = []
+
+    def give_way(seconds: float) -> None:
+        waits.append(seconds)
+        for answer in next(coming):
+            writer.submit(work(answer))
+
+    monkeypatch.setattr("streamlanes.durable.writer.time.sleep", give_way)
+    writer = GroupCommit(commits)
+    writer.submit(work("first"))
+    assert commits.entered.wait(30)
+    futures = [writer.submit(work(answer)) for answer in (1, 2, 3)]
+    commits.gate.set()
+    for future in futures:
+        future.result(30)
+    assert commits.groups == [["first"], [1, 2, 3, 4, 5, 6, 7, 8, 9]]
+    assert waits == [0, 0, 0], "nothing was waited for when one came alone, and none after few came"
+    writer.close()
+
+
 def test_one_of_a_group_fails_alone():
     commits = Commits(fails=RuntimeError("the database refuses"))
     futures = gathered(commits, [1, "bad", 2, "own"])

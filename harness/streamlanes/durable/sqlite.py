@@ -61,6 +61,10 @@ _OURS = "SELECT count(*) FROM pragma_table_info('executions') WHERE name IN ('th
 """2 in a store, of any version."""
 
 
+_ONE = Done(1, ())
+"""What nearly every statement of a step comes to."""
+
+
 class Synchronous(enum.StrEnum):
     """When SQLite waits for the disk: FULL at every commit; NORMAL only when the log is moved into the
     file, so that a loss of power can take back steps that were acknowledged."""
@@ -246,6 +250,8 @@ class SQLite:
         if text is None:
             text = self._texts[template] = DIALECT.fill(template)
         cursor = connection.execute(text, params)
+        if cursor.description is None and cursor.rowcount == 1:
+            return _ONE
         rows = cursor.fetchall() if cursor.description else ()
         return Done(cursor.rowcount if cursor.rowcount >= 0 else len(rows), rows)
 

@@ -9,6 +9,7 @@ import collections
 import enum
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -150,11 +151,18 @@ class GroupCommit:
             if first is None:
                 return False, self._urgent_ones()
             taken = self._urgent_ones() if first is _LOOK else [first]
+        seen = 1
         while len(taken) < self._group:
             try:
                 each = self._queue.get_nowait()
             except queue.Empty:
-                break
+                if 2 * len(taken) < 3 * seen or len(taken) == 1:
+                    break
+                # A burst that still comes in is one group: to begin would be to fight its callers for the
+                # interpreter, row by row. A lone caller waits for nobody, and no burst for long.
+                seen = len(taken)
+                time.sleep(0)
+                continue
             if each is None:
                 return False, [*taken, *self._urgent_ones()]
             if each is not _LOOK:  # its request is among those taken, or will be next time
