@@ -114,6 +114,19 @@ def test_the_run_at_hand_is_the_newest_or_the_one_published_last(tmp_path: Path)
     assert [each.cell.backend for each in at_hand(below).records] == ["uvloop"]
 
 
+def test_a_run_at_hand_of_a_lane_is_one_that_has_it(tmp_path: Path) -> None:
+    for number, (name, lane) in enumerate((("old", "io"), ("new", "durable"))):
+        folder = tmp_path / "results" / "published" / "machine" / name
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_text(json.dumps({"started": f"2026-01-0{number + 1}T00:00:00Z"}))
+        (folder / "records.jsonl").write_bytes(encode(record("asyncio", 500, lane=lane)))
+    (tmp_path / "results" / "latest").symlink_to(tmp_path / "results" / "published" / "machine" / "new")
+    assert at_hand(tmp_path).folder.name == "new"
+    assert at_hand(tmp_path, lane="io").folder.name == "old"
+    with pytest.raises(UserError, match="no run of lane cpu in"):
+        at_hand(tmp_path, lane="cpu")
+
+
 def test_no_run_at_hand_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "results").mkdir()

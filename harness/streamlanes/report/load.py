@@ -40,23 +40,29 @@ def find_run(path: Path | None, results: Path) -> Path:
     raise UserError(f"{path}: no run there (it has no records.jsonl); name the folder of a run")
 
 
-def at_hand(here: Path | None = None) -> Run:
+def at_hand(here: Path | None = None, *, lane: str | None = None) -> Run:
     """The run to look at, for notebooks and scripts: the newest in `results/`, else the one published
     last. `results/` is that of this folder (or `here`) or of the nearest one above.
 
-    Raises UserError where there is none.
+    lane: only runs that have records of it; without, whatever was measured. Raises UserError where there is
+    none.
     """
+
+    def fits(run: Run) -> bool:
+        return any(lane is None or record.cell.lane == lane for record in run.records)
+
     start = (here or Path()).resolve()
     results = next((each for up in (start, *start.parents) if (each := up / "results").is_dir()), None)
     if results is None:
         raise UserError(f"no results folder in {start} or above it; go to the repository")
     latest = results / "latest"
-    if (latest / RECORDS).is_file() and (newest := load_run(latest.resolve())).records:
+    if (latest / RECORDS).is_file() and fits(newest := load_run(latest.resolve())):
         return newest
     published = [load_run(path.parent) for path in results.glob(f"published/*/*/{RECORDS}")]
-    if not published:
-        raise UserError(f"no run in {results}; measure one with `streamlanes run`")
-    return max(published, key=lambda run: str(run.info.get("started")))
+    if not (fitting := [run for run in published if fits(run)]):
+        what = f" of lane {lane}" if lane else ""
+        raise UserError(f"no run{what} in {results}; measure one with `streamlanes run`")
+    return max(fitting, key=lambda run: str(run.info.get("started")))
 
 
 def load_run(folder: Path) -> Run:
