@@ -170,3 +170,28 @@ def test_a_group_is_unseen_in_its_commit_and_untold_after_it(server: Local, sche
 
         seen = seen_at_points(database, rows)
     assert seen == {Point.IN_COMMIT: (0, False), Point.AFTER_COMMIT: (1, False)}
+
+
+def test_a_worker_that_stops_in_its_commit_keeps_nobody_for_long(
+    server: Local, schema: str, monkeypatch: pytest.MonkeyPatch
+):
+    """The server ends its transaction. What a pipeline sent last used to stop that clock, one time in six."""
+    monkeypatch.setattr("streamlanes.durable.postgres.IDLE_S", 0.2)
+    stopped, other = Postgres(server.dsn, schema=schema), Postgres(server.dsn, schema=schema)
+    gate = threading.Event()
+    writer = stopped._group._thread
+
+    def reach(point: Point) -> None:
+        if point is Point.IN_COMMIT and threading.current_thread() is writer:
+            gate.wait(60)
+
+    monkeypatch.setattr("streamlanes.durable.postgres.reach", reach)
+    for number in range(20):
+        gate.clear()
+        held = Leases(stopped).create(f"e{number}")
+        time.sleep(0.02)
+        assert Leases(other).create(f"e{number}").result(30)
+        gate.set()
+        assert not held.result(30), "it began again, and found the other's"
+    stopped.close()
+    other.close()

@@ -176,6 +176,9 @@ class Postgres:
                         cursor = open_cursors.enter_context(connection.cursor())
                         cursor.execute(self._text(template), params)
                         cursors.append(cursor)
+            # A pipeline may end with a Flush behind its Sync, and that stops the server's clock of IDLE_S: a
+            # worker stopped here would keep its rows for as long as it is stopped.
+            connection.execute("SELECT 1")
             answers = map(_done, cursors)
             return [[next(answers) for _ in write.statements] for write in writes]
 
