@@ -1,5 +1,7 @@
 """The words of chaos and effects."""
 
+from dataclasses import replace
+
 import typer
 
 from streamlanes import durable_cli, durable_lines
@@ -8,7 +10,7 @@ from streamlanes.chaos.plan import Control, Counts, How, Kill, Recovery, Scenari
 from streamlanes.durable.points import Point
 from streamlanes.effects_trial import Foreign, Sent
 
-RECOVERY = Recovery(350.0, 0.875, 100.0, 20.0, 30.0)
+RECOVERY = Recovery(350.0, 0.875, 100.0, 20.0, 30.0, 500.0)
 
 
 def trial(how: How = How.KILL, counts: Counts | None = None, **more: object) -> Trial:
@@ -48,9 +50,16 @@ def test_the_verdict_has_counts_recovery_controls_and_what_was_not_tested():
 
 
 def test_no_recovery_is_said_and_not_zero():
-    bare = Trial(trial().kill, True, Counts(), Recovery(None, None, 100.0, None, None))
+    bare = Trial(trial().kill, True, Counts(), Recovery(None, None, 100.0, None, None, None))
     said = "\n".join(durable_lines.verdict_lines(Verdict([bare], [])))
     assert "no worker held a lease when it was killed" in said
+    assert "slowest" not in said
+
+
+def test_the_longest_standstill_is_shown_where_it_was():
+    longer = replace(trial(How.STOP), recovery=replace(RECOVERY, stood_ms=5300.0))
+    said = durable_lines.verdict_lines(Verdict([trial(), longer, trial()], []))
+    assert "RECOVERY  sqlite, slowest of 3: 5300 ms, SIGSTOP at in-commit passage 3" in said
 
 
 def sent(name: str, wrong: bool, effects: int) -> Sent:

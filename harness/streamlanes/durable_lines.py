@@ -213,7 +213,24 @@ def _recoveries(trials: Sequence[Trial]) -> list[str]:
         ]
         if found:
             said.append(f"{store}, medians of {len(found)}: {_parts(found)}")
-    return said or ["no worker held a lease when it was killed"]
+    said = said or ["no worker held a lease when it was killed"]
+    return said + _slowest(trials)
+
+
+def _slowest(trials: Sequence[Trial]) -> list[str]:
+    """The longest that an execution stood still, by store, whatever struck: medians hide it."""
+    said = []
+    for store in dict.fromkeys(trial.kill.store for trial in trials):
+        stood = [
+            (trial.recovery.stood_ms, trial.kill)
+            for trial in trials
+            if trial.kill.store == store and trial.recovery and trial.recovery.stood_ms is not None
+        ]
+        if stood:
+            most_ms, kill = max(stood, key=lambda one: one[0])
+            where = f"{kill.how} at {_place(kill.scenario, kill.point)} passage {kill.hit}"
+            said.append(f"{store}, slowest of {len(stood)}: {most_ms:.0f} ms, {where}")
+    return said
 
 
 def _parts(found: Sequence[Recovery]) -> str:

@@ -22,7 +22,8 @@ CONTROL = Control("naive-retry", "says", ("duplicated",), Counts(duplicated=3))
 
 def trial(detection_ms: float | None, struck: bool = True, first_step_ms: float | None = 20.0, **counts: int):
     share = None if detection_ms is None else detection_ms / 400
-    recovery = Recovery(detection_ms, share, 100.0, 5.0, first_step_ms) if struck else None
+    stood_ms = None if detection_ms is None else detection_ms + 130.0
+    recovery = Recovery(detection_ms, share, 100.0, 5.0, first_step_ms, stood_ms) if struck else None
     return Trial(KILL, struck, Counts(**counts), recovery, refused=1)
 
 
@@ -49,6 +50,7 @@ def test_counts_are_of_all_trials_and_medians_of_those_that_have_the_part():
     assert figure("detection_share") == pytest.approx(1.05)
     assert figure("first_step_ms") == 20
     assert figure("way_back_ms") == pytest.approx(525), "of the two that have every part"
+    assert figure("way_back_most_ms") == 630
     assert figure("control_duplicated") == 3
 
 
@@ -62,6 +64,7 @@ def test_parts_that_no_trial_has_say_why():
     assert figure("detection_ms", (trial(None),)) == Missing("no worker held a lease when it was struck")
     assert isinstance(figure("redone_per_kill", (trial(0.0, struck=False),)), Missing)
     assert isinstance(figure("way_back_ms", (trial(None),)), Missing)
+    assert isinstance(figure("way_back_most_ms", (trial(None),)), Missing)
 
 
 def cell(**axes: object) -> Cell:
@@ -82,6 +85,7 @@ def test_the_record_and_the_answer():
         "6 steps redone",
         "        the way back after a kill: detection 420 ms, start 100 ms, replay 5.0 ms, "
         "first new step 20 ms (a lease lapses after 105 % of its length)",
+        "        the longest way back: 630 ms, kill at in-commit",
         "        a process crash is not a power loss: the operating system kept what was written",
     ]
     assert LANE.answer([]) == []

@@ -15,7 +15,7 @@ from streamlanes.chaos import plan
 from streamlanes.chaos.cell import strike
 from streamlanes.chaos.cells import run_killed
 from streamlanes.chaos.place import place
-from streamlanes.chaos.plan import How, Kill, Scenario, Size, Trial
+from streamlanes.chaos.plan import Counts, How, Kill, Scenario, Size, Trial
 from streamlanes.chaos.scenarios import played, steps
 from streamlanes.chaos.trial import run_trial
 from streamlanes.children import Launcher
@@ -70,6 +70,18 @@ def test_a_worker_that_was_stopped_past_its_lease_changes_nothing(tmp_path: Path
     assert found.counts.redone == 1
     assert found.recovery is not None
     assert found.recovery.detection_ms is not None
+
+
+def test_an_execution_that_stands_still_for_too_long_counts_as_unfinished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """It was finished in the end, but only because the trial ended the standstill."""
+    monkeypatch.setattr("streamlanes.chaos.plan.STOOD_MOST_MS", 10.0)
+    found = trial(tmp_path, Point.BEFORE_CHECKPOINT, How.KILL, 2)
+    assert found.recovery is not None
+    assert found.recovery.stood_ms is not None
+    assert found.recovery.stood_ms > 10
+    assert found.counts == Counts(redone=found.counts.redone, unfinished=1)
 
 
 def test_the_guarded_sender_makes_each_effect_once_and_the_wrong_ones_do_not(tmp_path: Path):

@@ -16,7 +16,7 @@ from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Transaction, Work
 from streamlanes.durable.effects import Answer, Effect
 from streamlanes.durable.errors import Full, Unreachable
-from streamlanes.durable.leases import Leases
+from streamlanes.durable.leases import _MINE, Leases
 from streamlanes.durable.outbox import Dispatcher
 from streamlanes.durable.points import Point
 from streamlanes.durable.postgres import Postgres
@@ -193,5 +193,33 @@ def test_a_worker_that_stops_in_its_commit_keeps_nobody_for_long(
         assert Leases(other).create(f"e{number}").result(30)
         gate.set()
         assert not held.result(30), "it began again, and found the other's"
+    stopped.close()
+    other.close()
+
+
+def test_a_worker_that_stops_within_a_pipeline_keeps_nobody_for_long(
+    server: Local, schema: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Between its statements and their Sync the server does not count it as idle in its transaction."""
+    monkeypatch.setattr("streamlanes.durable.postgres.IDLE_S", 0.2)
+    stopped, other = Postgres(server.dsn, schema=schema), Postgres(server.dsn, schema=schema)
+    within, gate = threading.Event(), threading.Event()
+    text = stopped._text
+
+    def stop_before(template: str) -> bytes:
+        if template == _MINE:  # behind the claim, whose row it holds then
+            within.set()
+            gate.wait(60)
+        return text(template)
+
+    monkeypatch.setattr(stopped, "_text", stop_before)
+    held = Leases(stopped).claim("e", "one")
+    assert within.wait(30)
+    time.sleep(0.02)
+    assert Leases(other).claim("e", "other").result(30), "it was let go while the first still stood"
+    assert not gate.is_set()
+    gate.set()
+    assert held.result(30) is None, "it began again, and found the other's"
+    assert stopped.counts.retried >= 1
     stopped.close()
     other.close()

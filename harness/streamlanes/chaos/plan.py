@@ -21,6 +21,10 @@ MOST_BEGUN = 5
 """Trials begun for each that struck, at most: workers that cannot start never do."""
 MORE_BEGUN = 2
 """Trials that may be taken to strike before any has."""
+STOOD_MOST_MS = 30_000.0
+"""An execution that stood still for longer counts as unfinished, however it ended: somebody kept others
+from it, whom only the end of the trial moved. The longest that is meant is a transaction of a stopped worker
+on PostgreSQL, some 5 s."""
 TRIED = 3
 """A place where so many trials were begun and none struck is one that workers do not pass."""
 
@@ -74,8 +78,10 @@ class Size:
 
 @dataclass(frozen=True)
 class Recovery:
-    """How long an execution stood still after a strike, in its parts, milliseconds. Their sum reaches
-    from the strike to the first new checkpoint.
+    """How long an execution stood still after a strike, and in which parts, milliseconds.
+
+    stood_ms: from the strike to the first new checkpoint, or where none was left to do, to the claim; None
+    where nothing was left to claim.
 
     detection_ms: until a lapsed lease was found; None where the worker held none.
     detection_share: the same as a share of the lease.
@@ -88,6 +94,12 @@ class Recovery:
     start_ms: float
     replay_ms: float | None
     first_step_ms: float | None
+    stood_ms: float | None
+
+    @property
+    def late(self) -> bool:
+        """Whether it stood still for longer than can be meant."""
+        return self.stood_ms is not None and self.stood_ms > STOOD_MOST_MS
 
 
 @dataclass(frozen=True)
@@ -96,7 +108,8 @@ class Counts:
 
     lost: effects, messages and checkpoints that are not there. duplicated: effects and messages that
     happened more than once, each time beyond the first. redone: steps that were begun again.
-    false_done: executions called done that are not complete. unfinished: executions not done in time.
+    false_done: executions called done that are not complete. unfinished: executions not done in time,
+    or that nobody could go on with in time.
     asked_again: requests to a person beyond the first, where no policy wants that. unapproved: effects that
     happened though a person had not approved them. wrong_version: steps and checkpoints of another
     runtime version than their execution began with.

@@ -4,6 +4,7 @@ import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 
 import psutil
 
@@ -34,10 +35,13 @@ def run_trial(kill: Kill, size: Size, at: Place) -> Trial:
         until(lambda: all(each.over() for each in processes), processes)
         words = [word for each in processes for word in each.said]
         left = Left(database, at.receiver.ledger("guarded"), words)
+        counts = scenario.counts(kill, size, left)
+        if recovery is not None and recovery.late:
+            counts = replace(counts, unfinished=max(1, counts.unfinished))
         return Trial(
             kill,
             struck,
-            scenario.counts(kill, size, left),
+            counts,
             recovery,
             refused=len(left.said("lost")),
             errors=_errors(left, processes),
@@ -91,6 +95,7 @@ def _recover(
         start_ms=_ms(found_ns, up) or 0.0,
         replay_ms=_ms(up, claimed),
         first_step_ms=_ms(claimed, kept),
+        stood_ms=_ms(struck_ns, kept or claimed),
     )
 
 

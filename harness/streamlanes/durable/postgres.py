@@ -58,8 +58,10 @@ CONNECTIONS = 4
 PATIENCE_S = 60.0
 """How long the server may be away before a request fails."""
 IDLE_S = 5.0
-"""The server ends a transaction whose worker says nothing for so long: a stopped worker would keep its
-rows from everybody."""
+"""The server ends a transaction whose worker says nothing for so long, or whose pipeline is not through by
+then: a stopped worker would keep its rows from everybody."""
+BOUNDS_TRANSACTIONS = 170_000
+"""The first version of the server that can bound a pipeline: it has transaction_timeout."""
 OPENING_S = 5.0
 """How long it may be away when a store is opened: whoever opens it is there to be told."""
 AGAIN = Backoff(first_s=0.1, most_s=1.0)
@@ -68,7 +70,12 @@ _OURS = """SELECT count(*) FROM information_schema.columns
 WHERE table_schema = %s AND table_name = 'executions' AND column_name IN ('thread_id', 'epoch')"""
 """2 in a store, of any version."""
 
-LOST = (psycopg.OperationalError, psycopg.InterfaceError, pg.IdleInTransactionSessionTimeout)
+LOST = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    pg.IdleInTransactionSessionTimeout,
+    pg.TransactionTimeout,
+)
 """Errors after which the same may be tried again: no connection, or one that was taken away."""
 OF_CONNECTIONS = ("08", "57P")
 """How the codes begin with which a server says that it ends or does not take a connection."""
@@ -106,7 +113,10 @@ class Postgres:
         options = f"-c search_path={_as_option(schema)} -c idle_in_transaction_session_timeout={IDLE_S:g}s"
         if sync_ms:
             options += f" -c commit_siblings=0 -c commit_delay={round(sync_ms * 1000)}"
-        self._knock(dsn, min(OPENING_S, patience_s), delays=bool(sync_ms))
+        version = self._knock(dsn, min(OPENING_S, patience_s), delays=bool(sync_ms))
+        bounded = version >= BOUNDS_TRANSACTIONS
+        self._bound = f"SET LOCAL transaction_timeout = '{IDLE_S:g}s'" if bounded else None
+        self._unbound = "SET LOCAL transaction_timeout = 0" if bounded else "SELECT 1"
         self._pool: ConnectionPool[Connection] = ConnectionPool(
             dsn,
             kwargs={"autocommit": True, "options": options, "connect_timeout": 5},
@@ -168,17 +178,21 @@ class Postgres:
         return done
 
     def _pipelined(self, connection: Connection, writes: Sequence[Write[Any]]) -> list[list[Done]]:
+        """Carry writes out in a pipeline. The server counts no worker as idle that is within one, so a bound
+        of its own goes ahead of the rest. What takes it away also sets the clock of IDLE_S going: a pipeline
+        may end with a Flush behind its Sync, and that stops it.
+        """
         with ExitStack() as open_cursors:
             cursors = []
             with connection.pipeline():
+                if self._bound:
+                    connection.execute(self._bound)
                 for write in writes:
                     for template, params in write.statements:
                         cursor = open_cursors.enter_context(connection.cursor())
                         cursor.execute(self._text(template), params)
                         cursors.append(cursor)
-            # A pipeline may end with a Flush behind its Sync, and that stops the server's clock of IDLE_S: a
-            # worker stopped here would keep its rows for as long as it is stopped.
-            connection.execute("SELECT 1")
+            connection.execute(self._unbound)
             answers = map(_done, cursors)
             return [[next(answers) for _ in write.statements] for write in writes]
 
@@ -203,20 +217,21 @@ class Postgres:
             text = self._texts[template] = named.encode()
         return text
 
-    def _knock(self, dsn: str, patience_s: float, *, delays: bool) -> None:
-        """See that the server is there, and lets its flushes be delayed where that is wanted: the pool would
-        only say that it has no connection."""
+    def _knock(self, dsn: str, patience_s: float, *, delays: bool) -> int:
+        """The server's version. See that it is there, and lets its flushes be delayed where that is wanted:
+        the pool would only say that it has no connection."""
         until = time.monotonic() + patience_s
         for attempt in itertools.count(1):
             try:
                 with psycopg.connect(dsn, connect_timeout=5) as connection:
                     if delays:
                         connection.execute("SET commit_delay = 0")
-                return
+                    return connection.info.server_version
             except psycopg.Error as error:
                 if time.monotonic() > until or not isinstance(error, psycopg.OperationalError):
                     raise self._away(error) from None
                 time.sleep(AGAIN.wait_s(attempt, self._draw))
+        raise AssertionError("the loop has no end")
 
     def _lay(self, connection: Connection, schema: str, make: bool) -> None:
         """Make the tables where they are not there yet, or of an older version."""

@@ -89,6 +89,13 @@ class Kills:
         whole = [sum(each) for each in parts if None not in each]
         return float(median(whole)) if whole else Missing("no trial has every part of the way back")
 
+    @property
+    def most_ms(self) -> float | Missing:
+        """The longest that an execution stood still: medians hide it."""
+        stood = [trial.recovery.stood_ms for trial in self.struck if trial.recovery is not None]
+        known = [each for each in stood if each is not None]
+        return max(known) if known else Missing("nothing was left to claim")
+
 
 _WITHOUT = {
     "detection_ms": "no worker held a lease when it was struck",
@@ -138,6 +145,11 @@ _METRICS = (
         help="from the strike to the first new step: median of the trials that have all four parts",
         of=lambda k: k.total_ms,
     ),
+    Metric(
+        path="chaos.way_back_most_ms", unit="ms", better=LOWER, pool=Pool.MAX,
+        help="from the strike to the first new step, or where none was left to do, to the claim: the longest",
+        of=lambda k: k.most_ms,
+    ),
     _figure(
         "control_duplicated", "",
         "effects that a retry from the start, without a key, made twice in the same place: 0 would mean that "
@@ -164,6 +176,7 @@ def _answer(records: Sequence[Record]) -> list[str]:
             f"{plain(redone)} steps redone"
         )
         lines += _way_back([record for record in some if record.cell.axes["strike"] == "kill"])
+        lines += _longest(some)
     return [*lines, f"        {NOT_TESTED}"] if lines else []
 
 
@@ -186,6 +199,16 @@ def _way_back(killed: Sequence[Record]) -> list[str]:
     share, _ = middle(killed, "chaos.detection_share")
     lease = f" (a lease lapses after {share * 100:.0f} % of its length)" if share is not None else ""
     return [f"        the way back after a kill: {', '.join(parts)}{lease}"] if parts else []
+
+
+def _longest(some: Sequence[Record]) -> list[str]:
+    """How long an execution stood still at most, whatever struck."""
+    found = [(value, one) for one in some if (value := one.figure("chaos.way_back_most_ms")) is not None]
+    if not found:
+        return []
+    most_ms, record = max(found, key=lambda each: each[0])
+    axes = record.cell.axes
+    return [f"        the longest way back: {number(most_ms)} ms, {axes['strike']} at {axes['point']}"]
 
 
 def _resolved(cell: "Cell", schedule: Schedule) -> dict[str, Any]:
