@@ -103,7 +103,7 @@ def chaos(
             if value is not None:
                 raise UserError(f"{name} means nothing to --target run, which has no store; leave it out")
         _kill_runs(kills, seed, json)
-    stores = _words("store", session.SQLITE if store is None else store, session.STORES)
+    stores = _words("store", plan.SQLITE if store is None else store, plan.STORES)
     named = plan.Scenario.STEPS if scenario is None else scenario
     scenarios = [plan.Scenario(word) for word in _words("scenario", named, list(plan.Scenario))]
     talk = sys.stderr if json else sys.stdout

@@ -53,11 +53,11 @@ def test_thirty_kills_lose_nothing_and_the_controls_do(tmp_path: Path):
     assert left_behind(tmp_path) == []
 
 
-def trial(tmp_path: Path, point: Point, how: How, hit: int) -> Trial:
+def trial(tmp_path: Path, point: Point, how: How, hit: int, scenario: Scenario = Scenario.STEPS) -> Trial:
     launcher = Launcher()
     try:
         with place("sqlite", str(tmp_path / "s.db"), "", launcher) as at:
-            return run_trial(Kill(0, point, how, hit, "sqlite"), Size(executions=1), at)
+            return run_trial(Kill(0, point, how, hit, "sqlite", scenario), Size(executions=1), at)
     finally:
         launcher.close()
 
@@ -70,6 +70,15 @@ def test_a_worker_that_was_stopped_past_its_lease_changes_nothing(tmp_path: Path
     assert found.counts.redone == 1
     assert found.recovery is not None
     assert found.recovery.detection_ms is not None
+
+
+def test_a_worker_that_was_stopped_with_the_file_is_let_go_on_though_it_had_no_lease(tmp_path: Path):
+    """Its first commit takes a lease: nobody can see one, and nobody can go on."""
+    found = trial(tmp_path, Point.IN_COMMIT, How.STOP, 1, Scenario.QUEUE)
+    assert (found.struck, found.counts.clean, found.errors) == (True, True, ())
+    assert found.recovery is not None
+    assert found.recovery.detection_ms is None
+    assert found.recovery.stood_ms is not None
 
 
 def test_an_execution_that_stands_still_for_too_long_counts_as_unfinished(

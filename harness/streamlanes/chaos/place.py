@@ -79,9 +79,9 @@ def place(kind: str, store: str, schema: str, launcher: Launcher) -> Iterator[Pl
         receiver.close()
 
 
-def until(what: Callable[[], object], processes: Sequence[Process]) -> None:
+def until(what: Callable[[], object], processes: Sequence[Process], limit_s: float = LIMIT_S) -> None:
     """Wait for it, listening; give up at the limit: what is missing then is counted as missing."""
-    until = time.monotonic() + LIMIT_S
+    until = time.monotonic() + limit_s
     while not what() and time.monotonic() < until:
         live = [each for each in processes if not each.over()]
         for each in live:

@@ -14,6 +14,9 @@ from streamlanes.durable.points import Point
 
 SCHEMA = "streamlanes.chaos/1"
 
+SQLITE, POSTGRES = "sqlite", "postgres"
+STORES = (SQLITE, POSTGRES)
+
 MOST_HITS = {Point.IN_HEARTBEAT: 1}
 """How late a strike may come; a heartbeat comes only once or twice in a trial."""
 HITS = 8

@@ -10,15 +10,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from streamlanes.chaos.place import Place, place
-from streamlanes.chaos.plan import ChaosPlan, Control, Kill, Scenario, Size, Trial, Verdict
+from streamlanes.chaos.plan import POSTGRES, SQLITE, ChaosPlan, Control, Kill, Scenario, Size, Trial, Verdict
 from streamlanes.chaos.scenarios import places, played
 from streamlanes.chaos.scenarios.steps import with_checkpoints
 from streamlanes.chaos.trial import run_trial
 from streamlanes.children import Launcher
 from streamlanes.local_postgres import Local, postgres
 
-SQLITE, POSTGRES = "sqlite", "postgres"
-STORES = (SQLITE, POSTGRES)
 AT_ONCE = 4
 """Trials at a time: mostly they wait for leases to lapse."""
 

@@ -9,12 +9,14 @@ from dataclasses import replace
 import psutil
 
 from streamlanes.chaos.place import LIMIT_S, POLL_S, Place, Process, until
-from streamlanes.chaos.plan import How, Kill, Recovery, Size, Trial
+from streamlanes.chaos.plan import SQLITE, How, Kill, Recovery, Size, Trial
 from streamlanes.chaos.scenarios import played
 from streamlanes.chaos.scenarios.base import Left
 from streamlanes.durable.leases import Leases
 from streamlanes.durable.opening import open_database
 
+PATIENCE = 2
+"""For so many of its lengths a worker that keeps a file of SQLite stays stopped."""
 LEASES = 5
 """A lease that is to lapse has done so after so many of its lengths."""
 
@@ -77,14 +79,21 @@ def _struck(processes: Sequence[Process], how: How) -> bool:
 def _recover(
     kill: Kill, size: Size, at: Place, leases: Leases, task: Mapping[str, object], processes: list[Process]
 ) -> Recovery:
-    """Wait for the leases to lapse, start another worker, wake a worker that was stopped."""
+    """Wait for the leases to lapse, start another worker, wake a worker that was stopped.
+
+    On SQLite that may have been within a transaction before it held any lease: once another is up, it gets
+    as long to go on as a lease gets to be found lapsed (see _detected_ns).
+    """
     victim = processes[0]
     struck_ns = victim.at_ns("strike") or 0
     detected_ns = _detected_ns(kill, size, leases, victim)
     found_ns = detected_ns or time.monotonic_ns()
     rescuer = at.start(task)
     processes.append(rescuer)
-    until(lambda: rescuer.over() or rescuer.at_ns("claimed") is not None, processes)
+    until(lambda: rescuer.over() or rescuer.at_ns("up") is not None, processes)
+    file_kept = kill.how is How.STOP and kill.store == SQLITE
+    limit_s = PATIENCE * size.lease_s if file_kept else LIMIT_S
+    until(lambda: rescuer.over() or rescuer.at_ns("claimed") is not None, processes, limit_s)
     if kill.how is How.STOP:
         _wake(victim)
     until(rescuer.over, processes)
@@ -103,10 +112,11 @@ def _detected_ns(kill: Kill, size: Size, leases: Leases, victim: Process) -> int
     """When the reaper found a lapsed lease; None where the worker held none.
 
     A worker that is stopped within a transaction on SQLite keeps the whole file, and nobody can find
-    anything until it goes on: after two leases it is let go on. Leases of workers beside it stand.
+    anything until it goes on: after so many leases (PATIENCE) it is let go on. Leases of workers beside it
+    stand.
     """
     until = time.monotonic() + LIMIT_S
-    patience_s = 2 * size.lease_s
+    patience_s = PATIENCE * size.lease_s
     began = time.monotonic()
     while leases.standing():
         reaped: Future[Sequence[str]] = leases.reap()
