@@ -19,7 +19,10 @@ from streamlanes.provider.chat import chat
 from streamlanes.wire.http1 import ResponseDecoder
 from timing import Note
 
-CALLS, PAIRS = 2_000, 4
+LOADS = [(10_000, 20_000), (2_000, 20_000), (2_000, 10_000)]
+"""Streams and tokens a second: the load of the yardsticks in C, the same rate through fewer streams, and half
+of it, where neither server is near its limit."""
+PAIRS = 4
 SECONDS = 6
 """Of tokens for each call; they all stream together for four of them."""
 TINY = {"ramp_s": 0.0, "arrival": "burst", "ttft_ms": 20.0, "gap_ms": 10.0, "tokens": 4}
@@ -72,13 +75,12 @@ def test_the_peer_sends_what_the_provider_sends():
     assert [body.feed(data) for data in writes] == [peer.events(7, k, tokens, 4) for k in range(tokens)]
 
 
-# What `steady` sends, and half of it, where neither server is near its limit.
-@pytest.mark.parametrize("rate_per_s", [20_000, 10_000])
-def test_provider_against_starlette(
-    benchmark: BenchmarkFixture, note: Note, bench: Bench, peers: Bench, rate_per_s: int
+@pytest.mark.parametrize(("calls", "rate_per_s"), LOADS)
+def test_provider_against_starlette(  # the load is two values
+    benchmark: BenchmarkFixture, note: Note, bench: Bench, peers: Bench, calls: int, rate_per_s: int
 ):
-    load = {"rate_per_s": float(rate_per_s), "tokens": SECONDS * rate_per_s // CALLS}
-    calls, pairs, load = (CALLS, PAIRS, load) if benchmark.enabled else (20, 1, TINY)
+    load = {"rate_per_s": float(rate_per_s), "tokens": SECONDS * rate_per_s // calls}
+    calls, pairs, load = (calls, PAIRS, load) if benchmark.enabled else (20, 1, TINY)
     what = cell("uvloop", "floor", "steady", calls, **load)
     ours, theirs = benchmark.pedantic(
         abba,
