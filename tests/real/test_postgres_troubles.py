@@ -12,6 +12,7 @@ import pytest
 from psycopg import errors as pg
 
 from points_seen import seen_at_points
+from streamlanes.durable.agents.queue import AgentQueue
 from streamlanes.durable.checkpoints import Checkpoints
 from streamlanes.durable.database import Transaction, Work
 from streamlanes.durable.effects import Answer, Effect
@@ -170,6 +171,30 @@ def test_a_group_is_unseen_in_its_commit_and_untold_after_it(server: Local, sche
 
         seen = seen_at_points(database, rows)
     assert seen == {Point.IN_COMMIT: (0, False), Point.AFTER_COMMIT: (1, False)}
+
+
+def test_two_that_enroll_at_once_give_a_group_one_admin(
+    server: Local, schema: str, monkeypatch: pytest.MonkeyPatch
+):
+    """They have no agent in common, so that no row would make one wait for the other."""
+    one, other = Postgres(server.dsn, schema=schema), Postgres(server.dsn, schema=schema)
+    gate, writer = threading.Event(), one._group._thread
+
+    def reach(point: Point) -> None:
+        if point is Point.IN_COMMIT and threading.current_thread() is writer:
+            gate.wait(2)
+
+    monkeypatch.setattr("streamlanes.durable.postgres.reach", reach)
+    first = AgentQueue(one).enroll({"team": ["a0", "a1"]})
+    time.sleep(0.2)  # it has written by then, as a rule; where it has not, the other is first
+    second = AgentQueue(other).enroll({"team": ["b0", "b1"]})
+    time.sleep(0.2)
+    gate.set()
+    enrolled = [each.exception(30) for each in (first, second)]
+    assert sorted(type(each).__name__ for each in enrolled) == ["AgentError", "NoneType"]
+    assert sum(AgentQueue(one).tally().agents.values()) == 2
+    one.close()
+    other.close()
 
 
 def test_a_worker_that_stops_in_its_commit_keeps_nobody_for_long(

@@ -138,11 +138,12 @@ class AgentQueue:
         asked = checked_groups(groups)
 
         def do(transaction: Transaction) -> int:
+            # Two that looked before either was there would both give the same group an admin.
+            transaction.run("{alone}", {})
             new = 0
             for name, member in asked.items():
                 row = {"name": name, "team": member.group, "admin": int(member.admin)}
                 new += transaction.run(_ENROLL, row).changed
-            # Looked at afterwards: so it is seen, too, where another process enrolled one of them meanwhile.
             check_enrolled(asked, _placed(transaction.run(_MEMBERS, {}).rows))
             return new
 
