@@ -1,6 +1,8 @@
 """Every offload: the same vectors, faults as words, and an end whatever documents do."""
 
+import gc
 import sys
+import threading
 from collections.abc import Iterator
 from importlib import import_module
 
@@ -28,6 +30,15 @@ def samples() -> Iterator[Table]:
     made = Table.create("calls", lane_columns(COLUMNS, len(TEXTS)))
     yield made
     made.close()
+
+
+@pytest.fixture(autouse=True)
+def _ended() -> Iterator[None]:
+    """A thread of a pool that stays makes the interpreter wait at its end, for ever."""
+    before = set(threading.enumerate())
+    yield
+    gc.collect()
+    assert [each for each in set(threading.enumerate()) - before if "Executor" in type(each).__name__] == []
 
 
 def opened(name: str, kernel: str, samples: Table, start_method: str | None = "fork") -> Offload:

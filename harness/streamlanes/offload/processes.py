@@ -65,6 +65,9 @@ class Processes:
         self._lock = threading.RLock()
         self._waiting: deque[_Order] = deque()
         self._slots = [self._worker() for _ in range(staff.workers)]
+        # Kept until the end: from Python 3.12 on, until 3.12.8 and 3.13.1, an executor that is collected in
+        # its own thread, which ends it when it is broken, waits there for a lock of that thread.
+        self._dead: list[_Slot] = []
         self._about: dict[str, object] = {}
         self._deaths = 0
         self._in_a_row = 0
@@ -78,6 +81,7 @@ class Processes:
         try:
             self._about, *_ = [each.result() for each in asked]  # all are made alike
         except Exception as error:  # the pool's own words say only that it is broken
+            self.close()
             raise RuntimeError(f"a worker process does not come up ({told_of(error)})") from None
 
     def submit(self, task: Task) -> "Future[Results]":
@@ -151,6 +155,7 @@ class Processes:
         if slot not in self._slots:
             return  # its other order said so already
         self._slots.remove(slot)  # its executor is broken and ends by itself
+        self._dead.append(slot)
         self._deaths += 1
         self._in_a_row += 1
         if not self._given_up:
@@ -176,5 +181,5 @@ class Processes:
 
     def close(self) -> None:
         """What has not begun is dropped."""
-        for slot in self._slots:
+        for slot in [*self._slots, *self._dead]:
             slot.executor.shutdown(cancel_futures=True)
