@@ -20,7 +20,7 @@ from streamlanes.durable.errors import Full, Unreachable
 from streamlanes.durable.leases import _MINE, Leases
 from streamlanes.durable.outbox import Dispatcher
 from streamlanes.durable.points import Point
-from streamlanes.durable.postgres import Postgres
+from streamlanes.durable.postgres import BOUNDS_TRANSACTIONS, Postgres
 from streamlanes.durable.running import Last, Step, Worker, run_with_checkpoint
 from streamlanes.local_postgres import VARIABLE, Local
 
@@ -197,10 +197,12 @@ def test_two_that_enroll_at_once_give_a_group_one_admin(
     other.close()
 
 
+@pytest.mark.parametrize("bounds", [BOUNDS_TRANSACTIONS, 10**9], ids=["bounds", "as if older"])
 def test_a_worker_that_stops_in_its_commit_keeps_nobody_for_long(
-    server: Local, schema: str, monkeypatch: pytest.MonkeyPatch
+    server: Local, schema: str, monkeypatch: pytest.MonkeyPatch, bounds: int
 ):
     """The server ends its transaction. What a pipeline sent last used to stop that clock, one time in six."""
+    monkeypatch.setattr("streamlanes.durable.postgres.BOUNDS_TRANSACTIONS", bounds)
     monkeypatch.setattr("streamlanes.durable.postgres.IDLE_S", 0.2)
     stopped, other = Postgres(server.dsn, schema=schema), Postgres(server.dsn, schema=schema)
     gate = threading.Event()
@@ -248,3 +250,27 @@ def test_a_worker_that_stops_within_a_pipeline_keeps_nobody_for_long(
     assert stopped.counts.retried >= 1
     stopped.close()
     other.close()
+
+
+def test_work_behind_a_pipeline_may_take_its_time(
+    server: Local, schema: str, monkeypatch: pytest.MonkeyPatch
+):
+    """What bounds the pipeline of its group is taken away before it."""
+    monkeypatch.setattr("streamlanes.durable.postgres.IDLE_S", 0.5)
+    database = Postgres(server.dsn, schema=schema, connections=1, patience_s=30)
+    settings: list[str] = []
+
+    def slow(transaction: Transaction) -> int:
+        settings.append(transaction.run("SELECT current_setting('transaction_timeout')", {}).rows[0][0])
+        for _ in range(8):  # never idle for long
+            transaction.run("SELECT pg_sleep(0.1)", {})
+        return 8
+
+    with held(database):
+        first = Leases(database).create("first")  # the writer waits with it, and takes both others then
+        time.sleep(0.1)
+        created, worked = Leases(database).create("e"), database.submit(Work("e", slow))
+    assert [each.result(30) for each in (first, created, worked)] == [True, True, 8]
+    assert settings == ["0"], "and it was not begun again"
+    assert database.counts.largest >= 2
+    database.close()

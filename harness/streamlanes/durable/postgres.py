@@ -114,9 +114,8 @@ class Postgres:
         if sync_ms:
             options += f" -c commit_siblings=0 -c commit_delay={round(sync_ms * 1000)}"
         version = self._knock(dsn, min(OPENING_S, patience_s), delays=bool(sync_ms))
-        bounded = version >= BOUNDS_TRANSACTIONS
-        self._bound = f"SET LOCAL transaction_timeout = '{IDLE_S:g}s'" if bounded else None
-        self._unbound = "SET LOCAL transaction_timeout = 0" if bounded else "SELECT 1"
+        self._bound = f"SET LOCAL transaction_timeout = '{IDLE_S:g}s'"
+        self._bounds = version >= BOUNDS_TRANSACTIONS
         self._pool: ConnectionPool[Connection] = ConnectionPool(
             dsn,
             kwargs={"autocommit": True, "options": options, "connect_timeout": 5},
@@ -172,27 +171,31 @@ class Postgres:
             for writes, each in itertools.groupby(requests, lambda request: isinstance(request, Write)):
                 if writes:
                     done += self._pipelined(connection, [one for one in each if isinstance(one, Write)])
-                else:
-                    done += [self._work(connection, one) for one in each if isinstance(one, Work)]
+                    continue
+                if done and self._bounds:  # behind a pipeline; Work may take its time
+                    connection.execute("SET LOCAL transaction_timeout = 0")
+                done += [self._work(connection, one) for one in each if isinstance(one, Work)]
             reach(Point.IN_COMMIT)
         return done
 
     def _pipelined(self, connection: Connection, writes: Sequence[Write[Any]]) -> list[list[Done]]:
-        """Carry writes out in a pipeline. The server counts no worker as idle that is within one, so a bound
-        of its own goes ahead of the rest. What takes it away also sets the clock of IDLE_S going: a pipeline
-        may end with a Flush behind its Sync, and that stops it.
+        """Carry writes out in a pipeline. The server counts no worker as idle that is within one, so the
+        transaction is bounded ahead of the rest. An older server cannot do that; there a plain statement
+        behind it sets the clock of IDLE_S going at least: a pipeline may end with a Flush behind its Sync,
+        and that stops it.
         """
         with ExitStack() as open_cursors:
             cursors = []
             with connection.pipeline():
-                if self._bound:
+                if self._bounds:
                     connection.execute(self._bound)
                 for write in writes:
                     for template, params in write.statements:
                         cursor = open_cursors.enter_context(connection.cursor())
                         cursor.execute(self._text(template), params)
                         cursors.append(cursor)
-            connection.execute(self._unbound)
+            if not self._bounds:
+                connection.execute("SELECT 1")
             answers = map(_done, cursors)
             return [[next(answers) for _ in write.statements] for write in writes]
 
