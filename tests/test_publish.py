@@ -12,7 +12,7 @@ from streamlanes import publish
 from streamlanes.errors import UserError
 from streamlanes.journal import RUN_SCHEMA
 from streamlanes.knee import without_searches
-from streamlanes.record import Record, encode
+from streamlanes.record import FlagName, Record, encode
 from streamlanes.report.load import Run, load_run
 
 ROOT = Path(__file__).parent.parent
@@ -97,6 +97,13 @@ def test_places_are_filled_from_records():
     assert "| uvloop |" in rendered("{{table quick streams steady}}", *two())
     assert "4 usable CPUs" in rendered("{{machine quick}}", *two())
     assert rendered("{{answer quick}}", *two()).startswith("ANSWER  uvloop on the streams client")
+
+
+def test_a_figure_that_is_flagged_says_so():
+    doubted = [record("uvloop", 500, r, figures={CPU: 20.0}, flags=[FlagName.NOISY_HOST]) for r in (1, 2)]
+    place = f"{{{{figure quick {ONE} {CPU}}}}}"
+    assert rendered(place, *doubted) == "20 us (flagged)"
+    assert rendered(place, doubted[0], two()[1]) == "20 us", "one of them is clean"
 
 
 def test_each_place_is_taken_from_the_profile_it_names():

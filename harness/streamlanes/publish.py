@@ -30,7 +30,7 @@ from streamlanes.lanes import lane as lane_named
 from streamlanes.lanes import lanes_of
 from streamlanes.lanes.base import Lane, Metric
 from streamlanes.probe.machine import slug
-from streamlanes.record import Record
+from streamlanes.record import Record, StatusName
 from streamlanes.report import cost_table
 from streamlanes.report.caption import machine_line
 from streamlanes.report.charts import draw
@@ -157,7 +157,10 @@ def _figure(run: Run, cell: str, path: str) -> str:
     values = [value for record in found if (value := record.figure(path)) is not None]
     if not values:
         raise UserError(f"{TEMPLATE}: {cell} has no figure {path}")
-    return quantity(pool(values, metric.pool), metric.unit)
+    # Where a cell did not end well, the sentence around the figure says so.
+    doubted = all(record.status.name is StatusName.OK and not record.clean for record in found)
+    doubt = " (flagged)" if doubted else ""
+    return quantity(pool(values, metric.pool), metric.unit) + doubt
 
 
 def _ratio(run: Run, one: str, other: str, path: str) -> str:
