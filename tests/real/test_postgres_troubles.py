@@ -27,6 +27,8 @@ from streamlanes.local_postgres import VARIABLE, Local
 EXECUTIONS = 8
 LEASE_S = 6.0
 """Three heartbeats within: far longer than a restart, short enough to see one after it."""
+WRITING = "SELECT count(*) FROM pg_stat_activity WHERE backend_xid IS NOT NULL"
+"""Open transactions that have written something."""
 
 
 @pytest.fixture
@@ -228,7 +230,7 @@ def test_a_worker_that_stops_within_a_pipeline_keeps_nobody_for_long(
     server: Local, schema: str, monkeypatch: pytest.MonkeyPatch
 ):
     """Between its statements and their Sync the server does not count it as idle in its transaction."""
-    monkeypatch.setattr("streamlanes.durable.postgres.IDLE_S", 0.2)
+    monkeypatch.setattr("streamlanes.durable.postgres.IDLE_S", 2.0)
     stopped, other = Postgres(server.dsn, schema=schema), Postgres(server.dsn, schema=schema)
     within, gate = threading.Event(), threading.Event()
     text = stopped._text
@@ -242,7 +244,8 @@ def test_a_worker_that_stops_within_a_pipeline_keeps_nobody_for_long(
     monkeypatch.setattr(stopped, "_text", stop_before)
     held = Leases(stopped).claim("e", "one")
     assert within.wait(30)
-    time.sleep(0.02)
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        until(lambda: connection.execute(WRITING).fetchone() == (1,))
     assert Leases(other).claim("e", "other").result(30), "it was let go while the first still stood"
     assert not gate.is_set()
     gate.set()
@@ -256,14 +259,14 @@ def test_work_behind_a_pipeline_may_take_its_time(
     server: Local, schema: str, monkeypatch: pytest.MonkeyPatch
 ):
     """What bounds the pipeline of its group is taken away before it."""
-    monkeypatch.setattr("streamlanes.durable.postgres.IDLE_S", 0.5)
+    monkeypatch.setattr("streamlanes.durable.postgres.IDLE_S", 2.0)
     database = Postgres(server.dsn, schema=schema, connections=1, patience_s=30)
     settings: list[str] = []
 
     def slow(transaction: Transaction) -> int:
         settings.append(transaction.run("SELECT current_setting('transaction_timeout')", {}).rows[0][0])
         for _ in range(8):  # never idle for long
-            transaction.run("SELECT pg_sleep(0.1)", {})
+            transaction.run("SELECT pg_sleep(0.4)", {})
         return 8
 
     with held(database):
